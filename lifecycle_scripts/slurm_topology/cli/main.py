@@ -1,0 +1,46 @@
+"""The command line's root: one module in this package per command, imported only when it is asked for.
+
+Exit codes, the same for every command: 0 done or clean · 1 findings of severity error, nothing written · 2 unusable input or
+arguments · 3 the system around it failed (Slurm, AWS, the disk).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from slurm_topology import __version__
+from slurm_topology.core.errors import InputError, SlurmTopologyError
+
+__all__ = ["COMMANDS", "run"]
+
+# command → one line of help. The module cli/<command>.py has `add_arguments(parser)` and `run(arguments) -> int`.
+COMMANDS: dict[str, str] = {
+    "plan": "say which topology each partition will get, and why",
+    "render": "write topology.conf or topology.yaml from placement files",
+    "check": "say what slurmctld would refuse, or silently mangle, in a topology file",
+}
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parse ``argv`` (without the program's name), run the command, return its exit code."""
+    parser = argparse.ArgumentParser(prog="slurm-topology", description="Network topology of a HyperPod Slurm cluster.")
+    parser.add_argument("--version", action="version", version=f"slurm-topology {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    wanted = next((word for word in argv if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name == wanted:
+            importlib.import_module(f"slurm_topology.cli.{name}").add_arguments(subparser)
+    arguments = parser.parse_args(argv)
+    module = importlib.import_module(f"slurm_topology.cli.{arguments.command}")
+    try:
+        return int(module.run(arguments))
+    except InputError as error:
+        print(f"slurm-topology: {error}", file=sys.stderr)
+        return 2
+    except SlurmTopologyError as error:
+        print(f"slurm-topology: {error}", file=sys.stderr)
+        return 3

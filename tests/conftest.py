@@ -1,0 +1,9 @@
+"""What every test gets."""
+
+from __future__ import annotations
+
+import os
+
+# aws-cdk-lib's template validation costs 2.8 s once a session; the tests that want it set it themselves.
+os.environ.setdefault("CDK_VALIDATION", "false")
+os.environ.setdefault("JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION", "1")
