@@ -1,0 +1,96 @@
+"""The only importer of boto3 and botocore: makes clients and says what kind of failure an SDK exception is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import boto3
+import botocore
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    HTTPClientError,
+    NoCredentialsError,
+    ParamValidationError,
+)
+from botocore.exceptions import ConnectionError as SdkConnectionError
+
+__all__ = ["SDK_VERSION", "Failure", "SdkError", "classify", "make_client"]
+
+SDK_VERSION: str = f"botocore {botocore.__version__}"
+
+# What a client may raise: an answer of the service (ClientError), or no answer (BotoCoreError).
+SdkError = (ClientError, BotoCoreError)
+
+# botocore's own lists (retries/standard.py, throttled and transient errors of 1.43), plus EC2's and IAM's spellings.
+_THROTTLED = frozenset(
+    {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "TransactionInProgressException",
+    }
+)
+_TRANSIENT = frozenset(
+    {"InternalError", "InternalFailure", "InternalServerException", "RequestTimeout", "ServiceUnavailable"}
+)
+_DENIED = frozenset(
+    {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized", "403", "Forbidden"}
+)
+
+
+class Failure(NamedTuple):
+    """What an SDK exception amounts to."""
+
+    code: str  # the service's error code, or the exception's name when there was no answer
+    message: str
+    again: bool  # the same call may well succeed a little later
+    denied: bool
+
+
+def make_client(service: str, region: str | None = None) -> Any:
+    """A client that neither retries nor waits for long by itself.
+
+    ``call`` decides on retries, because only it knows how much time is left; so one call costs at most 25 seconds.
+    """
+    config = Config(
+        connect_timeout=5,
+        read_timeout=20,
+        max_pool_connections=16,
+        retries={"mode": "standard", "total_max_attempts": 1},
+    )
+    return boto3.client(service, region_name=region, config=config)
+
+
+def classify(error: Exception) -> Failure:
+    """Say what kind of failure ``error`` (one of ``SdkError``) is."""
+    if isinstance(error, ClientError):
+        return _classify_answer(error)
+    name = type(error).__name__
+    if isinstance(error, (HTTPClientError, SdkConnectionError)):
+        return Failure(name, str(error), again=True, denied=False)
+    if isinstance(error, NoCredentialsError):
+        return Failure(
+            name, "no AWS credentials were found", again=True, denied=False
+        )  # a role's may come a moment later
+    message = " ".join(str(error).split()) if isinstance(error, ParamValidationError) else str(error)
+    return Failure(name, message, again=False, denied=False)
+
+
+def _classify_answer(error: ClientError) -> Failure:
+    answer = error.response.get("Error", {})
+    code = str(answer.get("Code") or "Unknown")
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0)
+    again = code in _THROTTLED or code in _TRANSIENT or status == 429 or status >= 500
+    return Failure(code, str(answer.get("Message") or error), again, denied=code in _DENIED)

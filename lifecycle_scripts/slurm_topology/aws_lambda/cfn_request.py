@@ -1,0 +1,67 @@
+"""What CloudFormation asks of a custom resource.
+
+Source: AWS CloudFormation User Guide, "Custom resource request objects". Property values arrive as strings,
+whatever they were in the template; lists and maps keep their shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from slurm_topology.core.errors import InputError
+
+__all__ = ["Request", "RequestType"]
+
+
+class RequestType(str, Enum):
+    CREATE = "Create"
+    UPDATE = "Update"
+    DELETE = "Delete"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request. ``physical_id`` is what the answer must carry: see ``from_event``."""
+
+    type: RequestType
+    resource_type: str
+    response_url: str = field(repr=False)  # presigned: whoever has it can answer for us, so it is never printed
+    stack_id: str
+    request_id: str
+    logical_id: str
+    physical_id: str
+    properties: Mapping[str, object]
+
+    @classmethod
+    def from_event(cls, event: Mapping[str, object]) -> Request:
+        """Read a Lambda event. Raises InputError when it isn't CloudFormation's: then there is nobody to answer.
+
+        The physical id is made from the stack's name and the logical id, and afterwards it is the one CloudFormation
+        sends. So it never changes: another id would make CloudFormation delete "the old resource" after an update.
+        """
+        names = ("RequestType", "ResourceType", "ResponseURL", "StackId", "RequestId", "LogicalResourceId")
+        missing = [name for name in names if not isinstance(event.get(name), str)]
+        if missing:
+            raise InputError(
+                f"this is no request of CloudFormation: it has no {', '.join(missing)}. "
+                "This function answers custom resources; to see what it would do, deploy a stack that uses it."
+            )
+        text = {name: str(event[name]) for name in names}
+        properties = event.get("ResourceProperties")
+        return cls(
+            type=RequestType(text["RequestType"]),
+            resource_type=text["ResourceType"],
+            response_url=text["ResponseURL"],
+            stack_id=text["StackId"],
+            request_id=text["RequestId"],
+            logical_id=text["LogicalResourceId"],
+            physical_id=str(event.get("PhysicalResourceId") or _first_physical_id(text)),
+            properties=properties if isinstance(properties, Mapping) else {},
+        )
+
+
+def _first_physical_id(text: Mapping[str, str]) -> str:
+    stack_name = text["StackId"].split("/")[1] if text["StackId"].count("/") >= 2 else text["StackId"]
+    return f"{stack_name}-{text['LogicalResourceId']}"
