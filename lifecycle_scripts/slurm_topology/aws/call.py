@@ -113,7 +113,7 @@ def _final(operation: str, failure: Failure, attempt: int) -> AwsError:
     if failure.denied:
         text = f"{operation} was denied: {_said(failure)} Allow {iam_action(operation)} to the role that called."
     elif failure.again:
-        text = f"{operation} still failed at the {attempt}th attempt: {_said(failure)}"
+        text = f"{operation} still failed at attempt {attempt}: {_said(failure)}"
     else:
         text = f"{operation} failed: {_said(failure)}"
     return AwsError(text, operation, failure.code)
