@@ -63,7 +63,7 @@ def _document(request: Request, answer: Answer, reason: str, data: Mapping[str, 
         "LogicalResourceId": request.logical_id,
         "Data": data,
     }
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def _cut(text: str, most: int) -> str:
