@@ -1,0 +1,25 @@
+"""`python -m local_cloud.server`: ministack with HyperPod, set up by the environment (see cloud.py)."""
+
+from __future__ import annotations
+
+import sys
+
+from ministack import app
+
+from local_cloud.plugin import cloudformation, control, ec2_api, lifeline, sagemaker_api
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    sagemaker_api.install()
+    ec2_api.install()
+    cloudformation.install()
+    app.app = control.with_control(app.app)
+    lifeline.hold_on()
+    sys.argv[1:] = []  # ministack reads the command line too
+    app.main()
+
+
+if __name__ == "__main__":
+    main()
