@@ -10,7 +10,7 @@ from slurm_topology.aws_lambda.properties import GroupProperties, InitialTopolog
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import NodeRole, TopologyKind
 
-GROUPS = [
+GROUPS: list[dict[str, Any]] = [
     {"Name": "controller", "InstanceType": "ml.m5.xlarge", "Role": "Controller", "Count": "1"},
     {"Name": "w", "InstanceType": "ml.p5.48xlarge", "Role": "Compute", "Partitions": ["dev"], "Count": "4"},
 ]

@@ -71,12 +71,14 @@ def call(client: Any, operation: str, patience: Patience, /, **parameters: Any) 
     Raises AwsError as ``persist`` does, and with ``NOT_IN_SDK`` when the SDK is too old for the operation.
     """
     function = _function(client, operation)
-    return persist(operation, patience, lambda: function(**parameters))
+    subject = f"s3://{parameters['Bucket']}/{parameters.get('Key', '')}" if "Bucket" in parameters else ""
+    return persist(operation, patience, lambda: function(**parameters), subject)
 
 
-def persist(operation: str, patience: Patience, attempt_once: Callable[[], Result]) -> Result:
+def persist(operation: str, patience: Patience, attempt_once: Callable[[], Result], subject: str = "") -> Result:
     """Do ``attempt_once`` until it succeeds. Throttling, server errors and lost connections are tried again.
 
+    ``subject`` is what the operation is about, for messages, where the service's own texts don't say it.
     Raises AwsError with the service's error code, or with ``OUT_OF_TIME`` when the patience ends first.
     """
     attempt = 1
@@ -88,7 +90,7 @@ def persist(operation: str, patience: Patience, attempt_once: Callable[[], Resul
         except SdkError as error:
             failure = classify(error)
             if not patience.wants_another(failure, attempt):
-                raise _final(operation, failure, attempt) from error
+                raise _final(operation, subject, failure, attempt) from error
             _pause(operation, patience, failure, attempt)
             attempt += 1
 
@@ -109,13 +111,14 @@ def _pause(operation: str, patience: Patience, failure: Failure, attempt: int) -
     patience.sleep(seconds)
 
 
-def _final(operation: str, failure: Failure, attempt: int) -> AwsError:
+def _final(operation: str, subject: str, failure: Failure, attempt: int) -> AwsError:
+    what = f"{operation} on {subject}" if subject else operation
     if failure.denied:
-        text = f"{operation} was denied: {_said(failure)} Allow {iam_action(operation)} to the role that called."
+        text = f"{what} was denied: {_said(failure)} Allow {iam_action(operation)} to the role that called."
     elif failure.again:
-        text = f"{operation} still failed at attempt {attempt}: {_said(failure)}"
+        text = f"{what} still failed at attempt {attempt}: {_said(failure)}"
     else:
-        text = f"{operation} failed: {_said(failure)}"
+        text = f"{what} failed: {_said(failure)}"
     return AwsError(text, operation, failure.code)
 
 

@@ -32,7 +32,8 @@ def get_object(client: Any, bucket: str, key: str, patience: Patience) -> bytes:
         content: bytes = client.get_object(Bucket=bucket, Key=key)["Body"].read()
         return content
 
-    return persist("s3:GetObject", patience, read)  # the body is part of the attempt: its connection can break too
+    # The body is read as part of the attempt: its connection can break too.
+    return persist("s3:GetObject", patience, read, f"s3://{bucket}/{key}")
 
 
 def put_object(client: Any, bucket: str, key: str, content: bytes, content_type: str, patience: Patience) -> None:
