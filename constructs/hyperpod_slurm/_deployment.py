@@ -1,0 +1,125 @@
+"""What happens at deploy time around the cluster: the bundle, the plan before it, the initial topology after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import CustomResource, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from . import _assets, permissions
+from ._handler import HANDLER_TIMEOUT, HandlerOptions, make_handler
+from ._render import topology_group
+from .instance_group import ComputeGroup, InstanceGroup
+from .lifecycle import Lifecycle
+from .topology import Topology
+
+__all__ = ["Deployment"]
+
+
+class Deployment:
+    """The custom resources and what they need, made in ``scope``.
+
+    The lifecycle prefix is named by the content that goes there. An update writes beside what is in force, so that a
+    failed one rolls back to files that are still there.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        groups: Sequence[InstanceGroup],
+        topology: Topology,
+        slurm_version: str | None,
+        lifecycle: Lifecycle,
+        bucket: s3.IBucket,
+        options: HandlerOptions,
+    ) -> None:
+        self._scope = scope
+        self._bucket = bucket
+        self.prefix_root = f"hyperpod-slurm/{scope.node.addr[-8:]}"
+        self._bundle = _assets.build_bundle(lifecycle.folder, lifecycle.script)
+        self._code = _assets.build_handler()
+        self._asset = s3_assets.Asset(
+            scope, "Bundle", path=str(self._bundle.path), asset_hash=self._bundle.content_hash
+        )
+        self._handler = make_handler(scope, self._code, options)
+        self._groups = [topology_group(group) for group in groups]
+        self._training_plans = _training_plans(groups)
+        self.plan = self._make_plan(topology, slurm_version)
+
+    @property
+    def lifecycle_s3_uri(self) -> str:
+        """Where HyperPod finds the lifecycle files: known after the plan, so whoever uses it waits for the plan."""
+        return self.plan.get_att_string("LifecycleS3Uri")
+
+    def make_initial_topology(self, cluster: sagemaker.CfnCluster) -> CustomResource:
+        """The resource that looks at the cluster's nodes once they are there."""
+        policy = permissions.allow_describing(self._scope, self._role, cluster.attr_cluster_arn)
+        properties = {
+            "ClusterName": cluster.attr_cluster_arn,  # SageMaker takes either wherever it asks for a name
+            "LifecycleBucket": self._bucket.bucket_name,
+            "LifecyclePrefix": self._prefix,
+            "PlanSha256": self.plan.get_att_string("PlanSha256"),
+            "Groups": self._groups,
+        }
+        resource = self._custom_resource("InitialTopology", "Custom::HyperPodSlurmInitialTopology", properties)
+        resource.node.add_dependency(policy)
+        return resource
+
+    @property
+    def _role(self) -> iam.Role:
+        role = self._handler.role
+        assert isinstance(role, iam.Role)  # noqa: S101 - make_handler gave it
+        return role
+
+    def _make_plan(self, topology: Topology, slurm_version: str | None) -> CustomResource:
+        wanted = {
+            "Groups": self._groups,
+            "Topology": {
+                "Kind": topology.kind.value if topology.kind else "auto",
+                "BlockSizes": list(topology.block_sizes),
+            },
+            "Mode": topology.mode.value,
+            **({} if slurm_version is None else {"SlurmVersion": slurm_version}),
+        }
+        content = _hash(Stack.of(self._scope), {"bundle": self._bundle.content_hash, **wanted})
+        self._prefix = f"{self.prefix_root}/{content[:16]}"
+        bundle = (self._asset.s3_bucket_name, self._asset.s3_object_key)
+        permissions.allow_handler(self._role, bundle, self._bucket, self.prefix_root, self._training_plans)
+        properties = {
+            "BundleBucket": bundle[0],
+            "BundleKey": bundle[1],
+            "LifecycleBucket": self._bucket.bucket_name,
+            "LifecyclePrefix": self._prefix,
+            **wanted,
+        }
+        return self._custom_resource("TopologyPlan", "Custom::HyperPodSlurmTopologyPlan", properties)
+
+    def _custom_resource(self, id: str, type: str, properties: Mapping[str, Any]) -> CustomResource:  # noqa: A002
+        """CloudFormation runs a custom resource again only when a property changes: so new code changes one."""
+        fingerprint = _hash(Stack.of(self._scope), {"code": self._code.content_hash, **properties})
+        return CustomResource(
+            self._scope,
+            id,
+            service_token=self._handler.function_arn,
+            resource_type=type,
+            service_timeout=HANDLER_TIMEOUT,
+            properties={**properties, "Fingerprint": fingerprint},
+        )
+
+
+def _training_plans(groups: Sequence[InstanceGroup]) -> list[str]:
+    arns = [group.capacity.training_plan_arn for group in groups if isinstance(group, ComputeGroup)]
+    return list(dict.fromkeys(arn for arn in arns if arn is not None))
+
+
+def _hash(stack: Stack, content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(stack.resolve(content), sort_keys=True).encode()).hexdigest()
