@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from aws_cdk import App, Stack
 
-from hyperpod_slurm import ClusterInstanceType, ComputeGroup, ControllerGroup, SlurmCluster
+from hyperpod_slurm import ComputeGroup, ControllerGroup, SlurmCluster
 
 app = App()
 stack = Stack(app, "HyperPodSlurm")
@@ -22,11 +22,8 @@ SlurmCluster(
     stack,
     "Cluster",
     instance_groups=[
-        ControllerGroup(instance_type=ClusterInstanceType.of(setting("controller_type", "ml.m5.4xlarge"))),
-        ComputeGroup(
-            instance_type=ClusterInstanceType.of(setting("compute_type", "ml.p5.48xlarge")),
-            count=int(setting("compute_count", "8")),
-        ),
+        ControllerGroup("controller", setting("controller_type", "ml.m5.4xlarge")),
+        ComputeGroup("train", setting("compute_type", "ml.p5.48xlarge"), int(setting("compute_count", "8"))),
     ],
 )
 app.synth()

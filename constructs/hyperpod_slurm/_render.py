@@ -36,7 +36,7 @@ def instance_group(group: InstanceGroup, context: GroupContext) -> _Cfn.ClusterI
     """An element of the cluster's InstanceGroups."""
     return _Cfn.ClusterInstanceGroupProperty(
         instance_group_name=group.name,
-        instance_type=group.instance_type.name,
+        instance_type=group.type_name,
         instance_count=group.count,
         execution_role=context.role_arn,
         life_cycle_config=_life_cycle_config(context),
@@ -53,7 +53,7 @@ def topology_group(group: InstanceGroup) -> dict[str, Any]:
     """An element of the custom resources' ``Groups``."""
     described: dict[str, Any] = {
         "Name": group.name,
-        "InstanceType": group.instance_type.name,
+        "InstanceType": group.type_name,
         "Role": group.role.value,
         "Partitions": [group.partition_name] if isinstance(group, ComputeGroup) else [],
         "Count": group.count,

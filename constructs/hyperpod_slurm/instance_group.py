@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ class InterfaceType(str, Enum):
     """EFA alone on the cards after the first, which saves IP addresses."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class InstanceGroup:
     """What all instance groups have. Use ControllerGroup, LoginGroup or ComputeGroup."""
 
@@ -47,10 +47,13 @@ class InstanceGroup:
     name: str
     """1 to 63 letters, digits and inner hyphens, unique in the cluster. Another name is another group."""
 
-    instance_type: ClusterInstanceType
+    instance_type: ClusterInstanceType | str
+    """A constant of ClusterInstanceType, or SageMaker's name of the type, such as ``"ml.p5.48xlarge"``."""
 
     count: int = 1
     """Instances, 0 to 6,758; may be a token. CloudFormation sets it again at each update of the cluster."""
+
+    _: KW_ONLY
 
     execution_role: iam.IRole | None = None
     """Default: the cluster's role for nodes of this kind."""
@@ -76,35 +79,41 @@ class InstanceGroup:
     security_groups: Sequence[ec2.ISecurityGroup] = ()
     """Default: the cluster's security groups."""
 
+    @property
+    def type_name(self) -> str:
+        """The instance type in SageMaker's form; may be a token."""
+        return str(self.instance_type)
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class ControllerGroup(InstanceGroup):
     """The instance that runs slurmctld, and the topology agent."""
 
     role: ClassVar[NodeRole] = NodeRole.CONTROLLER
 
     name: str = "controller"
-    instance_type: ClusterInstanceType = ClusterInstanceType.M5_4XLARGE
+    instance_type: ClusterInstanceType | str = ClusterInstanceType.M5_4XLARGE
     """Default: 16 vCPUs, 64 GiB: slurmctld, slurmdbd and its database for a few thousand nodes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LoginGroup(InstanceGroup):
     """Instances that users log in to. They run slurmd for configuration only."""
 
     role: ClassVar[NodeRole] = NodeRole.LOGIN
 
     name: str = "login"
-    instance_type: ClusterInstanceType = ClusterInstanceType.M5_4XLARGE
+    instance_type: ClusterInstanceType | str = ClusterInstanceType.M5_4XLARGE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ComputeGroup(InstanceGroup):
     """Instances that run jobs."""
 
     role: ClassVar[NodeRole] = NodeRole.COMPUTE
 
-    name: str = "compute"
+    _: KW_ONLY
+
     partition: str | None = None
     """The Slurm partition of these nodes; groups may share one. Default: the group's name."""
 
