@@ -13,11 +13,11 @@ RUN := .venv/bin/python
 CODE := constructs lifecycle_scripts tests benchmarks examples scripts docs app.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup tools local test check lint format bench soak docs bootstrap deploy destroy clean distclean
+.PHONY: help setup tools local local-stop test check lint format bench soak docs bootstrap deploy destroy clean distclean
 
 help: ## What there is
 	@echo "make TARGET [ARGS='…']"; echo
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target text; do printf '  %-10s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target text; do printf '  %-10s %s\n' "$$target" "$$text"; done
 
 setup: ## Install everything into this folder (each other target does this by itself)
 	@$(PYTHON) scripts/setup.py all
@@ -26,7 +26,10 @@ tools: ## Install all but the private Slurm
 	@$(PYTHON) scripts/setup.py tools
 
 local: setup ## The main job on this machine, no AWS account: cloud, deploy, Slurm, jobs, scaling (KEEP=1 leaves it up)
-	@KEEP='$(KEEP)' $(RUN) -m main_job $(ARGS)
+	@$(RUN) -m main_job $(if $(KEEP),--keep) $(if $(SLURM),--slurm $(SLURM)) $(ARGS)
+
+local-stop: tools ## End what `make local KEEP=1` left running
+	@$(RUN) -m main_job --stop
 
 test: setup ## Everything: format, lint, types, then all tests (ARGS='-k name' chooses)
 	@$(MAKE) --no-print-directory lint

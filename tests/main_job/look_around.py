@@ -1,0 +1,28 @@
+"""What to try when `make local KEEP=1` has left everything running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from main_job.story import MainJob
+
+__all__ = ["how_to_look_around"]
+
+
+def how_to_look_around(job: MainJob, folder: Path) -> str:
+    """A few commands to copy; the first enters the controller."""
+    inside = " ".join(job.lab.box.argv(()))
+    script = folder / "enter"
+    script.write_text(f'#!/bin/sh\n# a command on the controller of the kept cluster\n[ $# -gt 0 ] || set -- bash\nexec {inside} "$@"\n')
+    script.chmod(0o755)
+    variables = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+    environment = " ".join(f"{name}={job.cloud.environ()[name]}" for name in variables)
+    return f"""
+Everything is left running. Look around:
+  {script} scontrol show topology
+  {script} squeue
+  {script} slurm-topology status
+  {script}                              (a shell on the controller)
+  {environment} aws sagemaker list-cluster-nodes --cluster-name {job.cluster}
+End it with: make local-stop
+"""
