@@ -31,7 +31,7 @@ LOGS = ROOT / "build" / "setup"
 OLDEST_PYTHON = (3, 10)
 SLURM_VERSIONS = ("24.11", "26.05")
 SLURM_NOT_RUNNABLE = 3  # exit status of `python -m slurm_lab roots`
-NETWORK_HINT = "check the network (proxy and certificates are taken from the environment), then run it again"
+NETWORK_HINT = "if it couldn't connect, check the network (proxy and certificates come from the environment); run it again"
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def run(command: Sequence[str], log: Path, *, hint: str) -> None:
         done = subprocess.run(command, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        fail(f"`{' '.join(command)}` ended with {done.returncode}:\n{tail}\nTo do: {hint}. Whole log: {log}")
+        fail(f"`{' '.join(command)}` ended with {done.returncode}:\n{tail}\nTo do: {hint}. Log: {log}")
 
 
 def digest(*texts: str) -> str:

@@ -1,4 +1,4 @@
-"""`python -m local_cloud [--auth]`: a loopback cloud by hand, until Ctrl-C. Prints what to export for aws, cdk, boto3."""
+"""`python -m local_cloud [--auth]`: a loopback cloud by hand, until Ctrl-C. Prints what to export for aws and cdk."""
 
 from __future__ import annotations
 
