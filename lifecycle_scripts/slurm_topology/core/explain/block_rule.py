@@ -1,0 +1,69 @@
+"""When topology/block lets a job start: Slurm's rule, in terms of the free nodes of each block.
+
+Found by trials, the same on 24.11.5 and 26.05.5 (tests/slurmctld/test_block_rule.py puts these and random cases before
+both):
+
+* a job up to the base size sits in one block
+* a larger one sits in one aggregate of the smallest level that could hold it (a short one at the end of the file
+  counts), and in there in no more aggregates of the level below than a job of its size needs at least: 8 nodes with
+  BlockSizes=4,16 take two blocks
+* a job larger than the largest level takes as few aggregates of that level as could hold it, and only complete ones:
+  with BlockSizes=4,8,16 and seven full blocks of 4, a job of 17 is refused as never runnable
+* --segment=S asks for N/S groups of S nodes, each placed by these rules; they may lie anywhere. 24.11 refuses S above
+  the base size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model import Blocks
+
+__all__ = ["BlockFit", "block_fit"]
+
+
+class BlockFit(NamedTuple):
+    """Whether a job fits, and the words for why not."""
+
+    fits: bool
+    level_nodes: int  # nodes of one aggregate of the level that must hold it (or each of its segments)
+    most: int  # the most nodes (or segments, with a segment size) that this rule finds; fits when most >= wanted
+    wanted: int
+    pieces: int  # how many aggregates of ``piece_nodes`` it may take at most
+    piece_nodes: int
+
+
+def block_fit(blocks: Blocks, free: Sequence[int], count: int, segment: int | None = None) -> BlockFit:
+    """``free``: free nodes of each block, in file order; ``count``: nodes of the job (a multiple of ``segment``)."""
+    base = (
+        blocks.block_sizes[0] if blocks.block_sizes else max((len(block.nodes) for block in blocks.blocks), default=1)
+    )
+    spans = sorted({1, *(size // base for size in blocks.block_sizes if size >= base)})
+    size = segment or count
+    span = next((span for span in spans if span * base >= size), None)
+    if span is None:
+        return _above_the_top(free, count, spans[-1], base)
+    piece = max((below for below in spans if below < span), default=1)
+    limit = -(-size // (piece * base)) if span > 1 else 1
+    rooms = [sum(sorted(_sums(group, piece), reverse=True)[:limit]) for group in _groups(free, span)]
+    if segment:
+        most, wanted = sum(room // segment for room in rooms), count // segment
+    else:
+        most, wanted = max(rooms, default=0), count
+    return BlockFit(most >= wanted, span * base, most, wanted, limit, piece * base)
+
+
+def _above_the_top(free: Sequence[int], count: int, top: int, base: int) -> BlockFit:
+    limit = -(-count // (top * base))
+    complete = [sum(group) for group in _groups(free, top) if len(group) == top]
+    most = sum(sorted(complete, reverse=True)[:limit])
+    return BlockFit(most >= count, top * base, most, count, limit, top * base)
+
+
+def _groups(free: Sequence[int], span: int) -> list[Sequence[int]]:
+    return [free[start : start + span] for start in range(0, len(free), span)]
+
+
+def _sums(group: Sequence[int], span: int) -> list[int]:
+    return [sum(piece) for piece in _groups(group, span)]
