@@ -125,7 +125,7 @@ class Group(NamedTuple):
     role: NodeRole = NodeRole.COMPUTE
     capability: Capability = Capability.NONE
     partitions: tuple[str, ...] = ()
-    count: int | None = None  # None: a token at synth
+    count: int | None = None  # type: ignore[assignment]  # hides tuple.count; None: a token at synth
     ultraserver_instances: int | None = None  # instances of one UltraServer; None: the type has none, or unknown
     spare_instances: int = 0  # kept back per UltraServer (a training plan keeps one)
 
@@ -156,6 +156,7 @@ class Choice(NamedTuple):
     kind: TopologyKind
     topology: str  # name of the topology in topology.yaml
     reason: str  # one sentence for people
+    block_sizes: tuple[int, ...] = ()  # nodes: base, base·2, …; empty unless kind is BLOCK
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class Plan:
 
     default: Choice
     partitions: tuple[Choice, ...] = ()
-    block_sizes: tuple[int, ...] = ()  # nodes: base, base·2, …; empty without blocks
+    block_sizes: tuple[int, ...] = ()  # of the default when that is BLOCK, else of the first block partition; empty without blocks
     findings: tuple[Finding, ...] = ()
 
 
