@@ -31,7 +31,9 @@ LOGS = ROOT / "build" / "setup"
 OLDEST_PYTHON = (3, 10)
 SLURM_VERSIONS = ("24.11", "26.05")
 SLURM_NOT_RUNNABLE = 3  # exit status of `python -m slurm_lab roots`
-NETWORK_HINT = "if it couldn't connect, check the network (proxy and certificates come from the environment); run it again"
+NETWORK_HINT = (
+    "if it couldn't connect, check the network (proxy and certificates come from the environment); run it again"
+)
 
 
 @dataclass(frozen=True)
