@@ -1,7 +1,7 @@
 """Names of the metrics in CloudWatch: what the agent reports and what dashboards and alarms of the constructs read.
 
-Each is reported with the one dimension ``DIMENSION``, whose value is the cluster's ARN: both sides know it, the agent from
-resource_config.json, the constructs from CloudFormation, also when CloudFormation made the cluster's name.
+Each is reported with the one dimension ``DIMENSION``, whose value is the cluster's ARN: both sides know it, the agent
+from resource_config.json, the constructs from CloudFormation, also when CloudFormation made the cluster's name.
 """
 
 from __future__ import annotations
