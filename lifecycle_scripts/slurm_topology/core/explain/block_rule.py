@@ -1,7 +1,6 @@
 """When topology/block lets a job start: Slurm's rule, in terms of the free nodes of each block.
 
-Found by trials, the same on 24.11.5 and 26.05.5 (tests/slurmctld/test_block_rule.py puts these and random cases before
-both):
+Found by trials, the same on 24.11.5 and 26.05.5 (tests/explain/test_block_rule.py asks both for random cases):
 
 * a job up to the base size sits in one block
 * a larger one sits in one aggregate of the smallest level that could hold it (a short one at the end of the file

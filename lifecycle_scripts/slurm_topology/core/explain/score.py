@@ -3,7 +3,7 @@
 The order of what is better: first the worst pair (the lower the unit that holds all nodes), then the number of leaves.
 It is also what Slurm's tree and block plugins look for: the lowest unit that is large enough, and in it the fewest
 leaves. ``best_place`` is exact: distances are an ultrametric, so the best height is that of the lowest unit with
-enough nodes, and in a unit the fewest leaves are the fullest ones. tests/core/explain compares it with every subset of
+enough nodes, and in a unit the fewest leaves are the fullest ones. tests/explain compares it with every subset of
 small clusters.
 """
 
