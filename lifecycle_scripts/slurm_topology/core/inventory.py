@@ -20,7 +20,9 @@ from .read_scontrol import SlurmNode
 from .read_ultraservers import UltraServers
 from .roles import guess_roles
 
-__all__ = ["build"]
+__all__ = ["UNKNOWN_TYPE", "build"]
+
+UNKNOWN_TYPE = "TOPO104"  # the finding about an instance type that neither the catalogue nor EC2's facts have
 
 _IP_NAME = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?:\..*)?")
 _IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
@@ -155,7 +157,7 @@ def _groups(
         with_slurm_nodes=Counter(instance.group for instance in joined.values()) if joined is not None else None,
     )
     counts = Counter(instance.group for instance in instances)
-    result = dict(known)
+    result = {name: _with_ec2_facts(group, ec2_types, findings) for name, group in known.items()}
     for name, role in roles.items():
         capability = _capability(name, types[name], role, ec2_types, findings)
         result[name] = Group(name, types[name], role, capability, count=counts[name])
@@ -177,6 +179,13 @@ def _capability(
     if role is NodeRole.COMPUTE:
         findings.append(_unknown_type(group, instance_type))
     return Capability.NONE
+
+
+def _with_ec2_facts(group: Group, ec2_types: Mapping[str, InstanceType] | None, findings: list[Finding]) -> Group:
+    """A given group whose type was not known when it was given."""
+    if group.capability is not Capability.NONE or lookup(group.instance_type) is not None:
+        return group
+    return group._replace(capability=_capability(group.name, group.instance_type, group.role, ec2_types, findings))
 
 
 def _with_ultraserver_size(group: Group, instances: Sequence[Instance], facts: Sequence[UltraServer]) -> Group:
@@ -266,7 +275,7 @@ def _bad_names(nodes: Iterable[Node]) -> Iterable[Finding]:
 
 def _unknown_type(group: str, instance_type: str) -> Finding:
     return Finding(
-        "TOPO104",
+        UNKNOWN_TYPE,
         Severity.WARNING,
         group,
         f"group {group}: nothing is known about instance type {instance_type!r}; it is taken for one without network topology",

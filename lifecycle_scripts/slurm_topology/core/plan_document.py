@@ -8,15 +8,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import InputError
+from .instance_types import lookup
 from .model import Capability, Choice, Finding, Group, NodeRole, Partition, Plan, Severity, TopologyKind
 from .shapes import describe, items, mapping, number, text
 
-__all__ = ["FORMAT", "PlanDocument", "dump", "load", "read_groups"]
+__all__ = ["FORMAT", "PlanDocument", "PlanInputs", "dump", "load", "read_inputs"]
 
 FORMAT = 1  # raised when an older reader would misunderstand the document
+
+
+class PlanInputs(NamedTuple):
+    """What a plan is made from."""
+
+    groups: tuple[Group, ...]
+    partitions: tuple[Partition, ...]
+    wanted: TopologyKind | None = None  # None: the plan chooses
+    block_sizes: tuple[int, ...] = ()  # (): from the UltraServers
 
 
 @dataclass(frozen=True)
@@ -26,8 +37,8 @@ class PlanDocument:
     plan: Plan
     groups: tuple[Group, ...]
     partitions: tuple[Partition, ...]
-    wanted: TopologyKind | None = None  # None: the plan chooses
-    block_sizes: tuple[int, ...] = ()  # (): from the UltraServers
+    wanted: TopologyKind | None = None
+    block_sizes: tuple[int, ...] = ()
     mode: str = "own"
     slurm_version: str | None = None
 
@@ -68,12 +79,8 @@ def load(document_text: str) -> PlanDocument:
     except json.JSONDecodeError as error:
         raise InputError(f"topology_plan.json: not JSON: {error}") from error
     if number(document.get("Format")) != FORMAT:
-        raise InputError(
-            f"topology_plan.json: expected Format {FORMAT}, got {describe(document.get('Format'))}; install the version that wrote it"
-        )
-    topology = mapping(document.get("Topology") or {}, "Topology")
-    kind = text(topology.get("Kind")) or "auto"
-    partitions = mapping(document.get("Partitions") or {}, "Partitions")
+        got = describe(document.get("Format"))
+        raise InputError(f"topology_plan.json: expected Format {FORMAT}, got {got}; install the version that wrote it")
     choices = mapping(document.get("PartitionTopologies") or {}, "PartitionTopologies")
     plan = Plan(
         _choice("", document.get("Default")),
@@ -81,26 +88,33 @@ def load(document_text: str) -> PlanDocument:
         _sizes(document.get("BlockSizes"), "BlockSizes"),
         tuple(_finding(entry) for entry in items(document.get("Findings"), "Findings")),
     )
-    return PlanDocument(
-        plan,
-        read_groups(document.get("Groups")),
-        tuple(_partition(name, partitions[name]) for name in sorted(partitions)),
-        None if kind == "auto" else _kind(kind),
+    mode, slurm_version = text(document.get("Mode")) or "own", text(document.get("SlurmVersion"))
+    return PlanDocument(plan, *read_inputs(document), mode=mode, slurm_version=slurm_version)
+
+
+def read_inputs(document: object) -> PlanInputs:
+    """What a plan is to be made from: a plan document, an object with its ``Groups`` alone, or a plain list of groups.
+
+    A group without Capability gets its type's; partitions that aren't listed are those that the groups name. Raises InputError for a
+    document without groups, a group without name or type, or a word that isn't known.
+    """
+    if isinstance(document, list | tuple):
+        document = {"Groups": document}
+    document = mapping(document, "plan")
+    entries = items(document.get("Groups"), "Groups")
+    if not entries:
+        raise InputError(f"plan: expected Groups with at least one instance group, got {describe(document)}")
+    groups = [_group(mapping(entry, f"Groups[{index}]"), f"Groups[{index}]") for index, entry in enumerate(entries)]
+    listed = mapping(document.get("Partitions") or {}, "Partitions")
+    named = {name for group in groups for name in group.partitions}
+    topology = mapping(document.get("Topology") or {}, "Topology")
+    kind = text(topology.get("Kind")) or "auto"
+    return PlanInputs(
+        tuple(sorted(groups, key=lambda group: group.name)),
+        tuple(_partition(name, listed.get(name), groups) for name in sorted({*listed, *named})),
+        None if kind == "auto" else _word(TopologyKind, kind, "Topology.Kind"),
         _sizes(topology.get("BlockSizes"), "Topology.BlockSizes"),
-        text(document.get("Mode")) or "own",
-        text(document.get("SlurmVersion")),
     )
-
-
-def read_groups(value: object) -> tuple[Group, ...]:
-    """Groups as in the document, sorted by name. Raises InputError for an entry without name or type, or with an unknown word."""
-    groups = [
-        _group(mapping(entry, f"Groups[{index}]"), f"Groups[{index}]")
-        for index, entry in enumerate(items(value, "Groups"))
-    ]
-    if not groups:
-        raise InputError("Groups: expected at least one instance group, got none")
-    return tuple(sorted(groups, key=lambda group: group.name))
 
 
 def _choice_json(choice: Choice) -> dict[str, Any]:
@@ -114,7 +128,7 @@ def _choice_json(choice: Choice) -> dict[str, Any]:
 
 def _choice(subject: str, value: object) -> Choice:
     entry = mapping(value, f"choice of {subject or 'the cluster'}")
-    kind = _kind(text(entry.get("Kind")) or "")
+    kind = _word(TopologyKind, text(entry.get("Kind")) or "", "Kind")
     sizes = _sizes(entry.get("BlockSizes"), "BlockSizes")
     return Choice(subject, kind, text(entry.get("Topology")) or kind.value, text(entry.get("Reason")) or "", sizes)
 
@@ -136,11 +150,13 @@ def _group(entry: Mapping[str, Any], where: str) -> Group:
     name, instance_type = text(entry.get("Name")), text(entry.get("InstanceType"))
     if name is None or instance_type is None:
         raise InputError(f"{where}: expected Name and InstanceType, got {describe(entry)}")
+    facts = lookup(instance_type)
+    capability = text(entry.get("Capability")) or (facts.capability.value if facts else Capability.NONE.value)
     return Group(
         name,
         instance_type,
-        _word(NodeRole, text(entry.get("Role")) or "Compute", f"{where}.Role"),
-        _word(Capability, text(entry.get("Capability")) or "none", f"{where}.Capability"),
+        _word(NodeRole, text(entry.get("Role")) or NodeRole.COMPUTE.value, f"{where}.Role"),
+        _word(Capability, capability, f"{where}.Capability"),
         tuple(str(partition) for partition in items(entry.get("Partitions"), f"{where}.Partitions")),
         number(entry.get("Count")),
         number(entry.get("UltraServerInstances")),
@@ -148,10 +164,11 @@ def _group(entry: Mapping[str, Any], where: str) -> Group:
     )
 
 
-def _partition(name: str, value: object) -> Partition:
-    entry = mapping(value, f"Partitions.{name}")
-    groups = tuple(str(group) for group in items(entry.get("Groups"), f"Partitions.{name}.Groups"))
-    return Partition(name, groups, topology=text(entry.get("Topology")))
+def _partition(name: str, value: object, groups: Sequence[Group]) -> Partition:
+    entry = mapping(value or {}, f"Partitions.{name}")
+    listed = {str(group) for group in items(entry.get("Groups"), f"Partitions.{name}.Groups")}
+    naming = {group.name for group in groups if name in group.partitions}
+    return Partition(name, tuple(sorted(listed | naming)), topology=text(entry.get("Topology")))
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:
@@ -177,13 +194,12 @@ def _sizes(value: object, where: str) -> tuple[int, ...]:
     return tuple(size for size in sizes if size is not None)
 
 
-def _kind(word: str) -> TopologyKind:
-    return _word(TopologyKind, word, "Kind")
+_Word = TypeVar("_Word", bound=Enum)
 
 
-def _word(words: type[Any], value: str, where: str) -> Any:
+def _word(words: type[_Word], value: str, where: str) -> _Word:
     try:
         return words(value)
     except ValueError as error:
-        expected = ", ".join(member.value for member in words)
+        expected = ", ".join(str(member.value) for member in words)
         raise InputError(f"{where}: expected one of {expected}, got {value!r}") from error
