@@ -15,7 +15,7 @@ from .hyperpod import (
     list_cluster_nodes,
     list_ultraservers,
 )
-from .s3 import get_object, put_object, stored_object
+from .s3 import get_object, put_if_changed
 
 __all__ = [
     "InstanceTopologyAnswer",
@@ -30,6 +30,5 @@ __all__ = [
     "list_cluster_nodes",
     "list_ultraservers",
     "make_client",
-    "put_object",
-    "stored_object",
+    "put_if_changed",
 ]

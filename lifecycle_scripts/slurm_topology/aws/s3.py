@@ -10,7 +10,7 @@ from slurm_topology.core.errors import AwsError
 
 from .call import Patience, call, persist
 
-__all__ = ["MISSING", "StoredObject", "get_object", "put_object", "stored_object"]
+__all__ = ["MISSING", "StoredObject", "get_object", "put_if_changed", "put_object", "stored_object"]
 
 # What S3 says about an object that isn't there: 404 to those who may list the bucket, 403 to all others.
 MISSING = frozenset({"404", "NoSuchKey", "NotFound", "403", "AccessDenied"})
@@ -48,6 +48,15 @@ def put_object(client: Any, bucket: str, key: str, content: bytes, content_type:
         ContentType=content_type,
         Metadata={_SHA256: hashlib.sha256(content).hexdigest()},
     )
+
+
+def put_if_changed(client: Any, bucket: str, key: str, content: bytes, content_type: str, patience: Patience) -> bool:
+    """``put_object``, unless the same content is there already (by size and SHA-256). True when it was written."""
+    wanted = StoredObject(len(content), hashlib.sha256(content).hexdigest())
+    if stored_object(client, bucket, key, patience) == wanted:
+        return False
+    put_object(client, bucket, key, content, content_type, patience)
+    return True
 
 
 def stored_object(client: Any, bucket: str, key: str, patience: Patience) -> StoredObject | None:

@@ -7,12 +7,11 @@ repeating an unpacking, or one that was cut off half-way, comes to the same end.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import zipfile
 from typing import Any, NamedTuple
 
-from slurm_topology.aws import Patience, get_object, put_object, stored_object
+from slurm_topology.aws import Patience, get_object, put_if_changed
 from slurm_topology.core.errors import InputError
 
 __all__ = ["Unpacked", "unpack"]
@@ -34,15 +33,11 @@ def unpack(s3: Any, source: tuple[str, str], bucket: str, prefix: str, patience:
     Raises InputError when the zip is unusable, AwsError when S3 refuses. Nothing is ever deleted.
     """
     members = read_zip(get_object(s3, *source, patience), f"s3://{source[0]}/{source[1]}")
-    written, there_already = [], []
+    written: list[str] = []
+    there_already: list[str] = []
     for name, content in members.items():
-        key = f"{prefix}/{name}"
-        stored = stored_object(s3, bucket, key, patience)
-        if stored is not None and stored == (len(content), hashlib.sha256(content).hexdigest()):
-            there_already.append(name)
-            continue
-        put_object(s3, bucket, key, content, _content_type(name), patience)
-        written.append(name)
+        changed = put_if_changed(s3, bucket, f"{prefix}/{name}", content, _content_type(name), patience)
+        (written if changed else there_already).append(name)
     return Unpacked(tuple(written), tuple(there_already))
 
 

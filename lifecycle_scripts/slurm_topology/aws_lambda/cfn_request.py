@@ -33,6 +33,7 @@ class Request:
     logical_id: str
     physical_id: str
     properties: Mapping[str, object]
+    old_properties: Mapping[str, object]  # before an update; empty otherwise
 
     @classmethod
     def from_event(cls, event: Mapping[str, object]) -> Request:
@@ -49,7 +50,6 @@ class Request:
                 "This function answers custom resources; to see what it would do, deploy a stack that uses it."
             )
         text = {name: str(event[name]) for name in names}
-        properties = event.get("ResourceProperties")
         return cls(
             type=RequestType(text["RequestType"]),
             resource_type=text["ResourceType"],
@@ -58,8 +58,13 @@ class Request:
             request_id=text["RequestId"],
             logical_id=text["LogicalResourceId"],
             physical_id=str(event.get("PhysicalResourceId") or _first_physical_id(text)),
-            properties=properties if isinstance(properties, Mapping) else {},
+            properties=_mapping(event.get("ResourceProperties")),
+            old_properties=_mapping(event.get("OldResourceProperties")),
         )
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _first_physical_id(text: Mapping[str, str]) -> str:

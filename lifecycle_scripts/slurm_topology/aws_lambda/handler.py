@@ -145,9 +145,9 @@ def _work(
     work = Work(log, patience, doors.make_client or aws.make_client)
     progress.step = lambda: work.current_step
     if request.resource_type == TOPOLOGY_PLAN:
-        return topology_plan.create_or_update(request.properties, work)
+        return topology_plan.create_or_update(request, work)
     if request.resource_type == INITIAL_TOPOLOGY:
-        return initial_topology.create_or_update(request.properties, work)
+        return initial_topology.create_or_update(request, work)
     raise SlurmTopologyError(
         f"got resource type {request.resource_type}, expected {TOPOLOGY_PLAN} or {INITIAL_TOPOLOGY}"
     )

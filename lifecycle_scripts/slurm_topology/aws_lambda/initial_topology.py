@@ -1,0 +1,216 @@
+"""``Custom::HyperPodSlurmInitialTopology``: once the cluster is in service, the topology that its nodes begin with.
+
+Blocks are final: SageMaker says which UltraServer a node is in. A tree is a seed: where its switches are is known on
+the controller only, so until the agent has read the labels there, each zone is one leaf, under which every job works.
+The document also keeps what was learnt of each node, so that the next update asks only about nodes it doesn't know.
+
+What can't be understood about the nodes is a finding and never fails the deployment, which would roll a working cluster
+back: the agent, which sees more, makes the topology that counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+from slurm_topology.aws import get_object, list_cluster_nodes, put_if_changed
+from slurm_topology.core import inventory, pipeline, plan_document, read_cluster_nodes
+from slurm_topology.core.errors import AwsError, InputError
+from slurm_topology.core.model import Blocks, Capability, Finding, Inventory, NodeRole, Severity
+from slurm_topology.core.pipeline import Rendering
+from slurm_topology.core.plan_document import PlanDocument
+from slurm_topology.core.read_cluster_nodes import GONE_STATUSES, ClusterNode
+from slurm_topology.core.read_ultraservers import UltraServers
+from slurm_topology.core.slurm_version import SlurmVersion
+
+from .cfn_request import Request
+from .cfn_response import Answer
+from .node_details import Details, from_json, learn
+from .properties import InitialTopologyProperties
+from .topology_plan import PLAN_NAME
+from .work import Work
+
+__all__ = ["DOCUMENT_NAME", "create_or_update"]
+
+DOCUMENT_NAME = "initial_topology.json"
+_FORMAT = 1
+
+# What HyperPod's images of 2026 ship. Nobody off the cluster can say which Slurm runs on it; the agent asks it.
+_ASSUMED_VERSION = SlurmVersion(25, 11)
+
+
+class _Start(NamedTuple):
+    """What the nodes begin with."""
+
+    version: SlurmVersion
+    inventory: Inventory
+    rendering: Rendering
+    findings: tuple[Finding, ...]
+
+
+def create_or_update(request: Request, work: Work) -> Answer:
+    """Read the plan, list the nodes, learn where they are, compute, write the document."""
+    work.step("reading the resource's properties")
+    properties = InitialTopologyProperties.read(request.properties)
+    plan = _read_plan(properties, work)
+    before = _known_before(request.old_properties, work)
+    listed = _list(properties.cluster_name, work)
+    work.step(f"asking SageMaker where the nodes of cluster {properties.cluster_name} are")
+    nodes = _compute_nodes(read_cluster_nodes.read(listed).nodes, plan)
+    details, not_asked = learn(properties.cluster_name, nodes, before, work)
+    work.step("computing the initial topology")
+    start = _start(plan, listed, details, not_asked)
+    uri = _write(properties, start, details, work)
+    return _answer(start, uri)
+
+
+def _read_plan(properties: InitialTopologyProperties, work: Work) -> PlanDocument:
+    work.step("reading the topology plan")
+    key = f"{properties.lifecycle_prefix}/{PLAN_NAME}"
+    content = get_object(work.client("s3"), properties.lifecycle_bucket, key, work.patience)
+    return plan_document.load(content.decode(errors="replace"))
+
+
+def _known_before(old_properties: Mapping[str, object], work: Work) -> Details:
+    """What the document of the last deployment knows. None is needed: then every node is asked about."""
+    if not old_properties:
+        return {}
+    work.step("reading what was known before")
+    bucket, prefix = (str(old_properties.get(name)) for name in ("LifecycleBucket", "LifecyclePrefix"))
+    key = f"{prefix.strip('/')}/{DOCUMENT_NAME}"
+    try:
+        content = get_object(work.client("s3"), bucket, key, replace(work.patience, denied_attempts=1))
+        document = json.loads(content)
+    except (AwsError, ValueError) as error:
+        work.log.warning("nothing known from the last deployment", reason=str(error))
+        return {}
+    return from_json(document.get("NodeDetails") if isinstance(document, Mapping) else None)
+
+
+def _list(cluster_name: str, work: Work) -> dict[str, Any]:
+    work.step(f"listing the nodes of cluster {cluster_name}")
+    try:
+        return list_cluster_nodes(work.client("sagemaker"), cluster_name, work.patience)
+    except AwsError as error:
+        if error.code == "ResourceNotFound":
+            remedy = "was it deleted by hand? Give the cluster another name, and the next deployment makes it anew"
+            raise InputError(f"cluster {cluster_name} doesn't exist: {remedy}") from error
+        raise
+
+
+def _compute_nodes(nodes: Sequence[ClusterNode], plan: PlanDocument) -> list[ClusterNode]:
+    compute = {group.name for group in plan.groups if group.role is NodeRole.COMPUTE}
+    return [node for node in nodes if node.group in compute and node.status not in GONE_STATUSES]
+
+
+def _start(plan: PlanDocument, listed: Mapping[str, Any], details: Details, not_asked: int) -> _Start:
+    described = [{"NodeDetails": one} for one in details.values()]
+    nodes = read_cluster_nodes.read([listed, *described])
+    joined, findings = inventory.build(
+        cluster_nodes=nodes,
+        ultraservers=UltraServers(zone_names=_ultraserver_zones(nodes.nodes)),
+        groups=plan.groups,
+        partitions=plan.partitions,
+    )
+    version = SlurmVersion.parse(plan.slurm_version) if plan.slurm_version else _ASSUMED_VERSION
+    rendering = pipeline.compute(joined, version, wanted=plan.wanted, block_sizes=plan.block_sizes)
+    every = {*findings, *rendering.findings, *_nameless(_compute_nodes(nodes.nodes, plan)), *_not_asked(not_asked)}
+    return _Start(version, joined, rendering, tuple(sorted(every)))
+
+
+def _ultraserver_zones(nodes: Sequence[ClusterNode]) -> tuple[tuple[str, str], ...]:
+    """(UltraServer, zone), from those of its nodes that were asked about."""
+    pairs = {(node.ultraserver_id, node.zone_name or node.zone_id) for node in nodes}
+    return tuple(sorted((ultraserver, zone) for ultraserver, zone in pairs if ultraserver and zone))
+
+
+def _nameless(nodes: Sequence[ClusterNode]) -> list[Finding]:
+    ids = sorted(node.instance_id for node in nodes if node.address is None)
+    if not ids:
+        return []
+    text = (
+        f"SageMaker tells neither name nor address of {len(ids)} instances, so they are left out: {', '.join(ids[:5])}"
+    )
+    return [Finding("TOPO120", Severity.WARNING, ids[0], text, "the agent gets their names from Slurm")]
+
+
+def _not_asked(count: int) -> list[Finding]:
+    if not count:
+        return []
+    text = f"there was no time to ask SageMaker about the zone of {count} nodes"
+    return [
+        Finding("TOPO121", Severity.INFO, "cluster", text, "the agent learns their place from the controller's labels")
+    ]
+
+
+def _write(properties: InitialTopologyProperties, start: _Start, details: Details, work: Work) -> str:
+    work.step("writing the initial topology")
+    bucket, key = properties.lifecycle_bucket, f"{properties.lifecycle_prefix}/{DOCUMENT_NAME}"
+    content = json.dumps(_document(properties, start, details), indent=1, sort_keys=True) + "\n"
+    put_if_changed(work.client("s3"), bucket, key, content.encode(), "application/json", work.patience)
+    return f"s3://{bucket}/{key}"
+
+
+def _document(properties: InitialTopologyProperties, start: _Start, details: Details) -> dict[str, Any]:
+    """Canonical: equal nodes give equal bytes."""
+    return {
+        "Format": _FORMAT,
+        "Cluster": properties.cluster_name,
+        "SlurmVersion": str(start.version),
+        "FileName": start.rendering.file_name,
+        "Text": None if _errors(start) else start.rendering.text,
+        "PartitionTopologies": dict(start.rendering.topology.partitions),
+        "Nodes": [
+            {
+                "Name": node.name,
+                "InstanceId": node.instance_id,
+                "InstanceType": node.instance_type,
+                "Group": node.group,
+                "Zone": node.placement.zone,
+                "UltraServerId": node.placement.ultraserver_id,
+            }
+            for node in start.inventory.nodes
+        ],
+        "NodeDetails": [details[instance_id] for instance_id in sorted(details)],
+        "Findings": [{**asdict(finding), "severity": finding.severity.value} for finding in start.findings],
+    }
+
+
+def _errors(start: _Start) -> list[Finding]:
+    return [finding for finding in start.findings if finding.severity is Severity.ERROR]
+
+
+def _answer(start: _Start, uri: str) -> Answer:
+    nodes = start.inventory.nodes
+    blocks = {
+        block.name
+        for topology in start.rendering.topology.topologies
+        if isinstance(topology.body, Blocks)
+        for block in topology.body.blocks
+    }
+    unplaced = _unplaced_count(start.inventory)
+    kind = start.rendering.plan.default.kind.value
+    summary = f"{len(nodes)} nodes, {kind} by default, {len(blocks)} blocks"
+    if unplaced:
+        summary += f"; the network place of {unplaced} nodes is known on the controller only, where the agent reads it"
+    if errors := _errors(start):
+        summary += f"; {len(errors)} errors, the first: {errors[0].message}"
+    data = {
+        "TopologyS3Uri": uri,
+        "NodeCount": str(len(nodes)),
+        "BlockCount": str(len(blocks)),
+        "UnplacedCount": str(unplaced),
+        "Summary": summary,
+    }
+    return Answer(succeeded=True, reason=summary, data=data)
+
+
+def _unplaced_count(start: Inventory) -> int:
+    """Nodes of a type with a network topology, of which neither UltraServer nor network path is known here."""
+    capable = {group.name for group in start.groups if group.capability is not Capability.NONE}
+    return sum(
+        node.group in capable and not node.placement.network_nodes and node.placement.ultraserver_id is None
+        for node in start.nodes
+    )
