@@ -18,6 +18,7 @@ from slurm_topology.core import (
     read_ultraservers,
 )
 from slurm_topology.core.errors import InputError
+from slurm_topology.core.groups import UNKNOWN_TYPE
 from slurm_topology.core.instance_types import read_ec2_types
 from slurm_topology.core.model import Finding, Inventory, Partition, Severity, TopologyKind
 from slurm_topology.core.shapes import items, mapping
@@ -33,15 +34,27 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     """--partitions, --cluster-nodes, --ultraservers, --instance-types: what both commands can make use of."""
     add = parser.add_argument
     add("--partitions", type=Path, metavar="F", help='JSON {"partition": ["group", …]}')
-    add("--cluster-nodes", type=Path, metavar="F", help="ListClusterNodes / DescribeClusterNode answers: UltraServers, zones")
+    add(
+        "--cluster-nodes",
+        type=Path,
+        metavar="F",
+        help="ListClusterNodes / DescribeClusterNode answers: UltraServers, zones",
+    )
     add("--ultraservers", type=Path, metavar="F", help="ListUltraServersByReservedCapacity answer: sizes and spares")
-    add("--instance-types", type=Path, metavar="F", help="ec2 DescribeInstanceTypes answer, for types newer than the catalogue")
+    add(
+        "--instance-types",
+        type=Path,
+        metavar="F",
+        help="ec2 DescribeInstanceTypes answer, for types newer than the catalogue",
+    )
 
 
 def add_wish_options(parser: argparse.ArgumentParser) -> None:
     kinds = ["auto", *(kind.value for kind in TopologyKind)]
     parser.add_argument("--kind", choices=kinds, default="auto", help="override the choice (default: %(default)s)")
-    parser.add_argument("--block-sizes", metavar="N,…", default="", help="override the block sizes, for example 18 or 18,36")
+    parser.add_argument(
+        "--block-sizes", metavar="N,…", default="", help="override the block sizes, for example 18 or 18,36"
+    )
 
 
 def wished_kind(arguments: argparse.Namespace) -> TopologyKind | None:
@@ -53,11 +66,14 @@ def wished_sizes(arguments: argparse.Namespace) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in arguments.block_sizes.split(",") if size.strip())
     except ValueError as error:
-        raise InputError(f"--block-sizes {arguments.block_sizes!r}: expected whole numbers such as 18 or 18,36") from error
+        raise InputError(
+            f"--block-sizes {arguments.block_sizes!r}: expected whole numbers such as 18 or 18,36"
+        ) from error
 
 
 def read_inventory(arguments: argparse.Namespace) -> tuple[Inventory, tuple[Finding, ...]]:
-    """The inventory of all files that were named. An instance type that nobody knows is an error here: the user can tell us more.
+    """The inventory of all files that were named. An instance type that nobody knows is an error here: the user can
+    tell us more.
 
     Raises InputError for a file that can't be used.
     """
@@ -66,7 +82,9 @@ def read_inventory(arguments: argparse.Namespace) -> tuple[Inventory, tuple[Find
         resource_config=_read(arguments, "resource_config", lambda path: read_resource_config.read(read_json(path))),
         slurm_nodes=_read(arguments, "slurm_nodes", lambda path: read_scontrol.read_nodes(read_json_or_text(path))),
         cluster_nodes=_read(arguments, "cluster_nodes", lambda path: read_cluster_nodes.read(read_json(path))),
-        instance_topology=_read(arguments, "instance_topology", lambda path: read_instance_topology.read(read_json(path))),
+        instance_topology=_read(
+            arguments, "instance_topology", lambda path: read_instance_topology.read(read_json(path))
+        ),
         ultraservers=_read(arguments, "ultraservers", lambda path: read_ultraservers.read(read_json(path))),
         groups=plan.groups if plan else (),
         partitions=_read(arguments, "partitions", _read_partitions) or (plan.partitions if plan else ()),
@@ -95,5 +113,6 @@ def _read_partitions(path: Path) -> tuple[Partition, ...]:
 
 
 def _stricter(finding: Finding) -> Finding:
-    """A person at the command line can correct a type's name or hand in EC2's facts; the agent can't, and goes on without."""
-    return replace(finding, severity=Severity.ERROR) if finding.id == inventory.UNKNOWN_TYPE else finding
+    """A person at the command line can correct a type's name or hand in EC2's facts; the agent can't, and goes on
+    without."""
+    return replace(finding, severity=Severity.ERROR) if finding.id == UNKNOWN_TYPE else finding

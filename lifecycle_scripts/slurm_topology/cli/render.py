@@ -31,17 +31,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--slurm-version", required=True, metavar="V", help="such as 24.11 or 25.11.4")
     parser.add_argument(
-        "--slurm-nodes", type=Path, metavar="F", help='"scontrol show nodes", as text or --json; without it nodes are called ip-A-B-C-D'
+        "--slurm-nodes",
+        type=Path,
+        metavar="F",
+        help='"scontrol show nodes", as text or --json; without it nodes are called ip-A-B-C-D',
     )
     add_source_options(parser)
-    parser.add_argument("--plan", type=Path, metavar="F", help="topology_plan.json: roles, partitions, UltraServer sizes")
+    parser.add_argument(
+        "--plan", type=Path, metavar="F", help="topology_plan.json: roles, partitions, UltraServer sizes"
+    )
     add_wish_options(parser)
     parser.add_argument("--output-dir", type=Path, required=True, metavar="D", help="where the file is written")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code: 0 written (or flat, where that means no file), 1 nothing written because of errors. Raises InputError (2)."""
+    """Exit code: 0 written (or flat, where that means no file), 1 nothing written because of errors. Raises
+    InputError (2)."""
     version = SlurmVersion.parse(arguments.slurm_version)
     sizes = wished_sizes(arguments)
     inventory, found = read_inventory(arguments)
@@ -100,7 +106,13 @@ def _topology_json(topology: NamedTopology) -> dict[str, Any]:
         return {**facts, "kind": "flat"}
     if isinstance(body, Tree):
         return {**facts, "kind": "tree", "nodes": _count(body.switches), "switches": len(body.switches)}
-    return {**facts, "kind": "block", "nodes": _count(body.blocks), "blocks": len(body.blocks), "block_sizes": list(body.block_sizes)}
+    return {
+        **facts,
+        "kind": "block",
+        "nodes": _count(body.blocks),
+        "blocks": len(body.blocks),
+        "block_sizes": list(body.block_sizes),
+    }
 
 
 def _count(units: Iterable[Any]) -> int:

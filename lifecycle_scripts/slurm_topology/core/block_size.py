@@ -1,12 +1,13 @@
 """Which block size every job can live with.
 
-slurmctld (24.11.5 and 26.05.5, same verdicts in every trial) gives a job of N nodes at most ⌈N / base⌉ blocks. A job whose nodes can't
-be found in that many blocks, even on an empty cluster, is refused at submit: "Requested node configuration is not available"; one that is
-already pending is held for good. So with blocks of 17, 17, 5 and 5 nodes and BlockSizes=17, -N40 to -N44 don't run, though there are 44 nodes.
+slurmctld (24.11.5 and 26.05.5, same verdicts in every trial) gives a job of N nodes at most ⌈N / base⌉ blocks. A job
+whose nodes can't be found in that many blocks, even on an empty cluster, is refused at submit: "Requested node
+configuration is not available"; one that is already pending is held for good. So with blocks of 17, 17, 5 and 5 nodes
+and BlockSizes=17, -N40 to -N44 don't run, though there are 44 nodes.
 
-Let S(m) be the nodes in the m largest blocks, T all nodes. Every job size has a place if and only if, for every m, m·base ≤ S(m) or
-S(m) = T: in words, the base is at most the mean size of the blocks, the smallest one left out. A lower base loses little: a job still
-goes into a single block that has room for it.
+Let S(m) be the nodes in the m largest blocks, T all nodes. Every job size has a place if and only if, for every m,
+m·base ≤ S(m) or S(m) = T: in words, the base is at most the mean size of the blocks, the smallest one left out. A
+lower base loses little: a job still goes into a single block that has room for it.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def levels(base: int, count: int) -> tuple[int, ...]:
 def build_blocks(nodes: Iterable[Node], block_sizes: tuple[int, ...]) -> tuple[Blocks, tuple[Finding, ...]]:
     """The blocks for these nodes, UltraServers first and nodes without one in a catch-all block per zone at the end.
 
-    Slurm aggregates consecutive blocks, so their order is topology: by zone, then by network path, so that blocks below one switch
-    are neighbours, then by id. A node that comes, goes or is replaced moves no block that stays.
+    Slurm aggregates consecutive blocks, so their order is topology: by zone, then by network path, so that blocks
+    below one switch are neighbours, then by id. A node that comes, goes or is replaced moves no block that stays.
     """
     members: defaultdict[str, list[str]] = defaultdict(list)
     places: defaultdict[str, _Places] = defaultdict(Counter)
@@ -52,8 +52,10 @@ def _loose_findings(loose: dict[str | None, list[str]]) -> Iterable[Finding]:
             "TOPO314",
             Severity.WARNING,
             nodes[0],
-            f"the UltraServer of {len(nodes)} node(s) beginning with {nodes[0]} is unknown, or they have none: they are in block {unplaced(zone)}",
-            "ListClusterNodes tells the UltraServer minutes after launch; keep other instance types out of a block partition",
+            f"the UltraServer of {len(nodes)} node(s) beginning with {nodes[0]} is unknown, or they have none: they "
+            f"are in block {unplaced(zone)}",
+            "ListClusterNodes tells the UltraServer minutes after launch; keep other instance types out of a block "
+            "partition",
         )
 
 
@@ -64,6 +66,7 @@ def _zone_findings(zones: set[str]) -> Iterable[Finding]:
             "TOPO315",
             Severity.WARNING,
             "block",
-            f"the UltraServers are in {len(known)} zones ({', '.join(known)}): a job larger than one UltraServer may span them, and EFA can't",
+            f"the UltraServers are in {len(known)} zones ({', '.join(known)}): a job larger than one UltraServer "
+            "may span them, and EFA can't",
             "give each zone a partition of its own",
         )

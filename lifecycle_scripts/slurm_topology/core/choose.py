@@ -1,4 +1,5 @@
-"""Which topology the cluster and each partition get, and why: a function of groups and partitions alone, before any node exists.
+"""Which topology the cluster and each partition get, and why: a function of groups and partitions alone, before any
+node exists.
 
 Slurm ≥ 25.05, per partition and, over all compute groups, for the cluster's default:
 
@@ -8,13 +9,14 @@ all groups have a network topology          tree   (UltraServers among other cap
 any group has none                          flat   (Slurm must not prefer nodes by a network that does not exist)
 =========================================== =====
 
-Slurm < 25.05 has one topology for everybody, so it must be one that every node can live in: block when all compute groups form
-UltraServers, tree when at least one group has a network (the others wait in a catch-all leaf), else flat.
+Slurm < 25.05 has one topology for everybody, so it must be one that every node can live in: block when all compute
+groups form UltraServers, tree when at least one group has a network (the others wait in a catch-all leaf), else flat.
 Groups of count 0 count: a plan that changed its mind at the first node would change a living cluster's plugin.
 
-Block sizes: one level, the usable instances of an UltraServer (all but the spares). A second level (base·2, …) is written only when the
-user asks for it, because slurmctld refuses every job that is larger than the blocks that make up whole aggregates: with five blocks of
-17 and BlockSizes=17,34,68, -N69 is "Requested node configuration is not available" (24.11.5, 26.05.5).
+Block sizes: one level, the usable instances of an UltraServer (all but the spares). A second level (base·2, …) is
+written only when the user asks for it, because slurmctld refuses every job that is larger than the blocks that make
+up whole aggregates: with five blocks of 17 and BlockSizes=17,34,68, -N69 is "Requested node configuration is not
+available" (24.11.5, 26.05.5).
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ def make_plan(
 ) -> Plan:
     """The plan for these groups and partitions; its partitions are sorted by name, and none on Slurm < 25.05.
 
-    ``version`` None means unknown (at synth): the plan is for ≥ 25.05, and a finding says what an older Slurm would get. ``wanted`` and
-    ``block_sizes`` are the user's own choice and override the rules; what they cost is a finding.
+    ``version`` None means unknown (at synth): the plan is for ≥ 25.05, and a finding says what an older Slurm would
+    get. ``wanted`` and ``block_sizes`` are the user's own choice and override the rules; what they cost is a finding.
     """
     compute = sorted((group for group in groups if group.role is NodeRole.COMPUTE), key=lambda group: group.name)
     findings = list(_bad_block_sizes(block_sizes))
@@ -130,7 +132,8 @@ def _assumed_size(group: Group) -> int | None:
 
 
 def _named_by_size(choices: Sequence[Choice]) -> list[Choice]:
-    """Block topologies of different base sizes get names of their own: "block" is the default's, or else the largest."""
+    """Block topologies of different base sizes get names of their own: "block" is the default's, or else the
+    largest."""
     sizes = [choice.block_sizes for choice in choices if choice.block_sizes]
     main = choices[0].block_sizes or max(sizes, default=())
     return [
@@ -149,7 +152,8 @@ def _bad_block_sizes(sizes: tuple[int, ...]) -> Iterable[Finding]:
             "TOPO203",
             Severity.ERROR,
             "block sizes",
-            f"block sizes {', '.join(map(str, sizes))}: expected up to {MAX_LEVELS} ascending numbers, each the first one times a power of two",
+            f"block sizes {', '.join(map(str, sizes))}: expected up to {MAX_LEVELS} ascending numbers, each the "
+            "first one times a power of two",
             "for example 18 or 18, 36, 72; or leave them out",
         )
 
@@ -163,7 +167,8 @@ def _choice_findings(choice: Choice, groups: Sequence[Group], rule: _Rule, sizes
             "TOPO204",
             Severity.WARNING if choice.kind is TopologyKind.BLOCK else Severity.INFO,
             subject,
-            f"{choice.kind.value} was asked for where {natural.value} fits the instance types ({_list(groups) or 'no compute group'})",
+            f"{choice.kind.value} was asked for where {natural.value} fits the instance types "
+            f"({_list(groups) or 'no compute group'})",
             "leave the kind to the plan unless you mean it",
         )
     without = [group for group in groups if group.capability is Capability.NONE]
@@ -187,7 +192,8 @@ def _size_findings(subject: str, blocks: Sequence[Group], sizes: tuple[int, ...]
             "TOPO205",
             Severity.WARNING,
             subject,
-            f"UltraServers of different usable size share one block topology ({told}): its block size is the smallest, {min(usable.values())}",
+            f"UltraServers of different usable size share one block topology ({told}): its block size is the "
+            f"smallest, {min(usable.values())}",
             "give each size a partition of its own",
         )
     for group in blocks:
@@ -196,7 +202,8 @@ def _size_findings(subject: str, blocks: Sequence[Group], sizes: tuple[int, ...]
                 "TOPO206",
                 Severity.INFO,
                 group.name,
-                f"the UltraServer size of {group.name} ({group.instance_type}) is not known yet: {_assumed_size(group)} is assumed, and lowered when "
+                f"the UltraServer size of {group.name} ({group.instance_type}) is not known yet: "
+                f"{_assumed_size(group)} is assumed, and lowered when "
                 "the nodes show less",
                 "known as soon as its training plan or its first nodes are",
             )
@@ -208,7 +215,8 @@ def _older_slurm(compute: Sequence[Group], default: Choice) -> Iterable[Finding]
         "TOPO201",
         Severity.INFO,
         "Slurm version",
-        f"the Slurm version is not known yet: planned for 25.05 and newer (default {default.kind.value}); an older one gets {kind.value} "
+        f"the Slurm version is not known yet: planned for 25.05 and newer (default {default.kind.value}); an older "
+        f"one gets {kind.value} "
         f"for the whole cluster ({reason})",
         "the agent asks Slurm itself and plans again",
     )

@@ -1,8 +1,9 @@
 """Fewer switches with the same meaning, and, only above the budget, with less of it.
 
-slurmctld's start and reconfigure cost grows with the cube of the number of switches (switch_record.c; measured 2.4 to 3·10⁻¹⁰ s × S³:
-1,000 switches 0.3 s, 2,000 switches 2.4 s, 4,220 switches 22 s, during which no RPC is answered). A switch that carries no information is therefore
-removed. "No information" is: for every node, the order of all other nodes by distance stays the same.
+slurmctld's start and reconfigure cost grows with the cube of the number of switches (switch_record.c; measured 2.4 to
+3·10⁻¹⁰ s · S³: 1,000 switches 0.3 s, 2,000 switches 2.4 s, 4,220 switches 22 s, during which no RPC is answered). A
+switch that carries no information is therefore removed. "No information" is: for every node, the order of all other
+nodes by distance stays the same.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def collapse(tree: SwitchTree) -> None:
     """Remove every switch that carries no information, from the bottom up:
 
     * a switch with a single child is replaced by that child: nothing is nearer to anything because of it;
-    * a switch whose children are all leaves of one node becomes one leaf: all those nodes were equally near before, too.
+    * a switch whose children are all leaves of one node becomes one leaf: all those nodes were equally near before,
+      too.
     """
     replaced: dict[str, str] = {}
     for switch in reversed(tree.top_down()):
@@ -64,10 +66,11 @@ def _merge_leaves(tree: SwitchTree, switch: str) -> None:
 
 
 def fit_budget(trees: list[SwitchTree], budget: int) -> list[str]:
-    """Make leaves of the smallest lowest-but-one switches until at most ``budget`` switches are left, or no more can go.
+    """Make leaves of the smallest lowest-but-one switches until at most ``budget`` switches are left, or no more can
+    go.
 
-    Inside such a leaf Slurm no longer knows who is nearer; between leaves nothing is lost. Roots stay, so that something is left
-    to tell apart. Returns the switches that became leaves.
+    Inside such a leaf Slurm no longer knows who is nearer; between leaves nothing is lost. Roots stay, so that
+    something is left to tell apart. Returns the switches that became leaves.
     """
     total = sum(map(len, trees))
     if total <= budget:

@@ -1,8 +1,8 @@
 """Who is below whom: from the paths of many nodes to one forest of switches per Availability Zone.
 
-Invariant: every switch has one parent at most, no switch is above itself, every node is in exactly one place, and no two zones
-share a switch. Paths of any depth are welcome: a switch is what its id says, not what its layer's number says, so paths meet where
-they share an id, and a short path hangs where its last known switch is.
+Invariant: every switch has one parent at most, no switch is above itself, every node is in exactly one place, and no
+two zones share a switch. Paths of any depth are welcome: a switch is what its id says, not what its layer's number
+says, so paths meet where they share an id, and a short path hangs where its last known switch is.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from .model import Finding, Node, Severity
@@ -57,8 +58,8 @@ def build_fabric(nodes: Iterable[Node]) -> Fabric:
 def _with_ultraservers(nodes: Iterable[Node]) -> list[_Bucket]:
     """Buckets of equal place, in which an UltraServer that sits below one switch is a leaf of its own.
 
-    A member whose path is unknown is where its UltraServer is. An UltraServer whose members name different paths can't be a leaf:
-    its nodes stay where their own paths say.
+    A member whose path is unknown is where its UltraServer is. An UltraServer whose members name different paths
+    can't be a leaf: its nodes stay where their own paths say.
     """
     by_place: defaultdict[tuple[str | None, tuple[str, ...], str | None], list[str]] = defaultdict(list)
     for name, _, _, _, (path, ultraserver, zone) in nodes:
@@ -103,9 +104,8 @@ def _zone_of_switches(buckets: list[_Bucket], findings: list[Finding]) -> dict[s
         if bucket.zone is not None:
             for switch in bucket.path:
                 votes[switch][bucket.zone] += len(bucket.nodes)
-    for switch in sorted(votes):
-        if len(votes[switch]) > 1:
-            findings.append(_two_zones(switch, sorted(votes[switch])))
+    torn = (switch for switch in sorted(votes) if len(votes[switch]) > 1)
+    findings.extend(_two_zones(switch, sorted(votes[switch])) for switch in torn)
     return {switch: min(zones, key=lambda zone: (-zones[zone], zone)) for switch, zones in votes.items()}
 
 
@@ -117,7 +117,7 @@ def _zone_fabric(zone: str | None, buckets: list[_Bucket], findings: list[Findin
             fabric.unplaced.extend(names)
             continue
         fabric.nodes.setdefault(path[-1], []).extend(names)
-        for parent, child in zip(path, path[1:], strict=False):
+        for parent, child in pairwise(path):
             if parent != child:
                 votes[child][parent] += len(names)
     fabric.parents.update(_parents(votes, findings))
@@ -157,7 +157,8 @@ def _two_parents(switch: str, candidates: list[str], chosen: str) -> Finding:
         "TOPO303",
         Severity.WARNING,
         switch,
-        f"network node {switch} is below {' and below '.join(candidates)}, depending on the node asked; taken: {chosen}",
+        f"network node {switch} is below {' and below '.join(candidates)}, depending on the node asked; taken: "
+        f"{chosen}",
         "usually one node's labels are older than the others'; look at the nodes below the switch that was not taken",
     )
 
@@ -188,6 +189,7 @@ def _unknown_zone(bucket: _Bucket, zones: int) -> Finding:
         "TOPO306",
         Severity.WARNING,
         nodes[0],
-        f"{len(nodes)} node(s) beginning with {nodes[0]} are in no known zone while the cluster has {zones}: no job can use them together with others",
+        f"{len(nodes)} node(s) beginning with {nodes[0]} are in no known zone while the cluster has {zones}: no job "
+        "can use them together with others",
         "give the answers of DescribeClusterNode, which name the zone",
     )

@@ -1,7 +1,8 @@
-"""What the network of an instance type can do: the catalogue (instance_types.json) and, for newer types, EC2's own facts.
+"""What the network of an instance type can do: the catalogue (instance_types.json) and, for newer types, EC2's own
+facts.
 
-The catalogue holds every type of SageMaker's ``ClusterInstanceType`` enum; each fact names its source, each source its date.
-A fact that no source states is null, never guessed.
+The catalogue holds every type of SageMaker's ``ClusterInstanceType`` enum; each fact names its source, each source
+its date. A fact that no source states is null, never guessed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ __all__ = ["InstanceType", "is_type_name", "known_types", "lookup", "read_ec2_ty
 
 _TYPE_NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+")
 
-# In the catalogue, each accelerated type with at least two EFA interfaces has an instance topology, and none with fewer than
-# two but the small g6e and g7e sizes. So EC2's facts give "tree" from two on; a type taken for less than it is loses
-# compactness only, one taken for more waits in a catch-all leaf: both work.
+# In the catalogue, each accelerated type with at least two EFA interfaces has an instance topology, and none with
+# fewer than two but the small g6e and g7e sizes. So EC2's facts give "tree" from two on; a type taken for less than
+# it is loses compactness only, one taken for more waits in a catch-all leaf: both work.
 _EFA_INTERFACES_OF_A_FABRIC = 2
 
 
@@ -64,8 +65,8 @@ def lookup(name: str, ec2_types: Mapping[str, InstanceType] | None = None) -> In
 def read_ec2_types(document: object) -> dict[str, InstanceType]:
     """Facts from raw ``ec2:DescribeInstanceTypes`` answers (one, or a list of pages), keyed by SageMaker's name.
 
-    EC2 doesn't say which types have an instance topology nor which form UltraServers: accelerators together with two or more
-    EFA interfaces are taken for a tree. Raises InputError when the document is no such answer.
+    EC2 doesn't say which types have an instance topology nor which form UltraServers: accelerators together with two
+    or more EFA interfaces are taken for a tree. Raises InputError when the document is no such answer.
     """
     found: dict[str, InstanceType] = {}
     where = "DescribeInstanceTypes answer"

@@ -47,7 +47,8 @@ def merge_instances(
 ) -> tuple[list[Instance], list[Finding]]:
     """All instances, in the order of the first source that names them.
 
-    An instance that no source puts into a group (self-managed nodes) is in a group called like its type, or "instances".
+    An instance that no source puts into a group (self-managed nodes) is in a group called like its type, or
+    "instances".
     """
     findings: list[Finding] = []
     merged = _from_config(resource_config) if resource_config else []
@@ -167,7 +168,8 @@ def _stale(instance: Instance, live: ClusterNode) -> Finding:
         "TOPO110",
         Severity.WARNING,
         instance.address or instance.instance_id or "",
-        f"resource_config.json has {instance.instance_id} at {instance.address}, SageMaker has {live.instance_id} there: the file is older than the "
+        f"resource_config.json has {instance.instance_id} at {instance.address}, SageMaker has {live.instance_id} "
+        "there: the file is older than the "
         "replacement, so its network labels may be those of the old instance",
         "HyperPod rewrites the file within minutes; use the controller's copy, not a worker's",
     )

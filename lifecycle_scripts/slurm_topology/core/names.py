@@ -1,14 +1,15 @@
 """Names of switches, blocks and topologies.
 
-A name comes from what it names (a network-node id, an UltraServer id, a zone), never from a position, so that a change elsewhere
-renames nothing. It is legal for every Slurm version:
+A name comes from what it names (a network-node id, an UltraServer id, a zone), never from a position, so that a
+change elsewhere renames nothing. It is legal for every Slurm version:
 
-* only letters, digits, ``.``, ``_`` and ``-``: Slurm refuses or splits ``[ ] , :``, blanks and ``=`` (trials, docs/topology.md)
+* only letters, digits, ``.``, ``_`` and ``-``: Slurm refuses or splits ``[ ] , :``, blanks and ``=`` (trials,
+  docs/topology.md)
 * at most 64 characters: longer ones are fatal from 24.11 on
 * no trailing number of 2^64 or more: Slurm folds names by their trailing number and corrupts such a one without a word
 
-Two ids never share a name: a legal id that looks like none of our own names stays as it is; every other id gets a readable stem and
-48 bits of its SHA-256, and a name of that form counts as not legal for an id.
+Two ids never share a name: a legal id that looks like none of our own names stays as it is; every other id gets a
+readable stem and 48 bits of its SHA-256, and a name of that form counts as not legal for an id.
 """
 
 from __future__ import annotations

@@ -45,7 +45,8 @@ def compute(
 ) -> Rendering:
     """Plan, build, check and render. Equal inventories in any order give equal bytes.
 
-    What the checker refuses is never returned as text. ``last_known``: see topology.build; ``wanted`` and ``block_sizes``: see make_plan.
+    What the checker refuses is never returned as text. ``last_known``: see topology.build; ``wanted`` and
+    ``block_sizes``: see make_plan.
     """
     plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wanted, block_sizes=block_sizes)
     topology, findings = build(inventory, plan, version, last_known)

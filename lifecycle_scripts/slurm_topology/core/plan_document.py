@@ -1,4 +1,5 @@
-"""topology_plan.json: the plan and what it was made from, as the Lambda writes it into the lifecycle prefix and the agent reads it there.
+"""topology_plan.json: the plan and what it was made from, as the Lambda writes it into the lifecycle prefix and the
+agent reads it there.
 
 The text is canonical: equal plans are equal bytes, so that its hash says whether anything changed.
 """
@@ -95,8 +96,8 @@ def load(document_text: str) -> PlanDocument:
 def read_inputs(document: object) -> PlanInputs:
     """What a plan is to be made from: a plan document, an object with its ``Groups`` alone, or a plain list of groups.
 
-    A group without Capability gets its type's; partitions that aren't listed are those that the groups name. Raises InputError for a
-    document without groups, a group without name or type, or a word that isn't known.
+    A group without Capability gets its type's; partitions that aren't listed are those that the groups name. Raises
+    InputError for a document without groups, a group without name or type, or a word that isn't known.
     """
     if isinstance(document, list | tuple):
         document = {"Groups": document}

@@ -1,4 +1,5 @@
-"""sagemaker:ListClusterNodes and sagemaker:DescribeClusterNode answers: UltraServers, zones, instance states. No network nodes.
+"""sagemaker:ListClusterNodes and sagemaker:DescribeClusterNode answers: UltraServers, zones, instance states. No
+network nodes.
 
 List pages have ``ClusterNodeSummaries``, a description has ``NodeDetails``; one document may hold any mixture of both.
 Only the description has the zone and the address. botocore older than 1.42.40 drops PrivateDnsHostname from the list.
@@ -17,8 +18,9 @@ from .shapes import describe, items, mapping, pages, text
 
 __all__ = ["GONE_STATUSES", "ClusterNode", "ClusterNodes", "read"]
 
-# botocore, enum ClusterInstanceStatus: Running, Failure, Pending, ShuttingDown, SystemUpdating, DeepHealthCheckInProgress, NotFound.
-# An instance in one of these is no longer, or not really, behind a node; in all others it is, whatever its health.
+# botocore, enum ClusterInstanceStatus: Running, Failure, Pending, ShuttingDown, SystemUpdating,
+# DeepHealthCheckInProgress, NotFound. An instance in one of these is no longer, or not really, behind a node; in all
+# others it is, whatever its health.
 GONE_STATUSES = frozenset({"ShuttingDown", "NotFound"})
 
 _HOST_NAME = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?:\..*)?")
@@ -47,7 +49,8 @@ class ClusterNodes:
 
 
 def read(document: object) -> ClusterNodes:
-    """Read one answer or a list of answers. Raises InputError when one of them is neither a list page nor a description."""
+    """Read one answer or a list of answers. Raises InputError when one of them is neither a list page nor a
+    description."""
     found: dict[str, ClusterNode] = {}
     findings: list[Finding] = []
     for answer in pages(document, "ClusterNodes answer"):
@@ -68,7 +71,8 @@ def _entries(answer: Mapping[str, Any]) -> Iterator[Any]:
         yield answer["NodeDetails"]
     else:
         raise InputError(
-            f"expected ClusterNodeSummaries (ListClusterNodes) or NodeDetails (DescribeClusterNode), got {describe(answer)}"
+            "expected ClusterNodeSummaries (ListClusterNodes) or NodeDetails (DescribeClusterNode), got "
+            f"{describe(answer)}"
         )
 
 
@@ -100,7 +104,7 @@ def _address_of(host_name: str | None) -> str | None:
 
 def _merge(known: ClusterNode, other: ClusterNode) -> ClusterNode:
     """What two answers about one instance say together; the later answer's value wins where both have one."""
-    return ClusterNode(*(new if new is not None else old for old, new in zip(known, other, strict=True)))
+    return known._replace(**{fact: value for fact, value in other._asdict().items() if value is not None})
 
 
 def _without_id(entry: Mapping[str, Any]) -> Finding:

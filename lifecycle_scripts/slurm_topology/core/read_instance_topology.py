@@ -1,7 +1,7 @@
 """ec2:DescribeInstanceTopology answers, with an optional map of instance ids to Slurm node names.
 
-EC2 doesn't see HyperPod's own instances (they live in the service's account), so this is a source for self-managed nodes and for
-tests. ``CapacityBlockId`` is the UltraServer's NVLink domain; it may be null right after launch.
+EC2 doesn't see HyperPod's own instances (they live in the service's account), so this is a source for self-managed
+nodes and for tests. ``CapacityBlockId`` is the UltraServer's NVLink domain; it may be null right after launch.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def read(document: object) -> InstanceTopology:
     findings: list[Finding] = []
     for answer in pages(document, _WHERE):
         names = {str(key): text(name) for key, name in mapping(answer.get("Nodes") or {}, f"{_WHERE}.Nodes").items()}
-        for entry in members(answer, "Instances", _WHERE):
-            entry = mapping(entry, f"{_WHERE}.Instances")
+        for entry in (mapping(each, f"{_WHERE}.Instances") for each in members(answer, "Instances", _WHERE)):
             instance_id = text(entry.get("InstanceId"))
             if instance_id is None:
                 findings.append(_without_id(entry))
@@ -71,7 +70,8 @@ def _refuse_duplicates(found: dict[str, TopologyInstance]) -> None:
         name = instance.node_name
         if name is not None and owner.setdefault(name, instance.instance_id) != instance.instance_id:
             raise InputError(
-                f"{_WHERE}: Nodes gives the name {name!r} to {owner[name]} and to {instance.instance_id}, expected one each"
+                f"{_WHERE}: Nodes gives the name {name!r} to {owner[name]} and to {instance.instance_id}, expected "
+                "one each"
             )
 
 

@@ -1,10 +1,11 @@
 """resource_config.json, as HyperPod writes it on the controller.
 
-Documented shape: ``ClusterConfig{ClusterArn,ClusterName}``, ``InstanceGroups[]{Name,InstanceType,Instances[]{InstanceName,
-AgentIpAddress,CustomerIpAddress,InstanceId}}``; ``Instances`` is null for an empty group. Observed beyond it: ``ClusterType``,
-``SlurmConfig{PrimaryControllerIp,SecondaryControllerIps}`` and, per instance, ``InstanceLabel`` with the network node of each layer
-(1 = top) and the UltraServer. Labels come as a map or as a list of Key/Value pairs, with or without a prefix such as
-``topology.k8s.aws/``; missing, null, "" and the word "null" all mean unknown.
+Documented shape: ``ClusterConfig{ClusterArn,ClusterName}``,
+``InstanceGroups[]{Name,InstanceType,Instances[]{InstanceName, AgentIpAddress,CustomerIpAddress,InstanceId}}``;
+``Instances`` is null for an empty group. Observed beyond it: ``ClusterType``,
+``SlurmConfig{PrimaryControllerIp,SecondaryControllerIps}`` and, per instance, ``InstanceLabel`` with the network node
+of each layer (1 = top) and the UltraServer. Labels come as a map or as a list of Key/Value pairs, with or without a
+prefix such as ``topology.k8s.aws/``; missing, null, "" and the word "null" all mean unknown.
 """
 
 from __future__ import annotations
@@ -95,11 +96,11 @@ def _read_instance(entry: Mapping[str, Any], group: str) -> ConfigInstance:
     layers: dict[int, str | None] = {}
     ultraserver_id = None
     for key, value in _labels(entry.get("InstanceLabel")):
-        key = key.rpartition("/")[2].lower()
-        layer = _LAYER_LABEL.fullmatch(key)
+        label = key.rpartition("/")[2].lower()
+        layer = _LAYER_LABEL.fullmatch(label)
         if layer:
             layers[int(layer[1])] = text(value)
-        elif key == _ULTRASERVER_LABEL:
+        elif label == _ULTRASERVER_LABEL:
             ultraserver_id = text(value)
     return ConfigInstance(
         text(entry.get("CustomerIpAddress")),
@@ -150,7 +151,8 @@ def _odd_instances(instances: list[ConfigInstance]) -> Iterator[Finding]:
                 "TOPO101",
                 Severity.WARNING,
                 instance.name or instance.instance_id or instance.group,
-                f"an instance of group {instance.group} has no CustomerIpAddress: it cannot be joined with its Slurm node",
+                f"an instance of group {instance.group} has no CustomerIpAddress: it cannot be joined with its "
+                "Slurm node",
                 "wait until HyperPod has written the address; the instance is left out until then",
             )
 

@@ -1,8 +1,8 @@
 """What Slurm itself knows: ``scontrol show nodes`` and ``scontrol show partitions``, as parsed ``--json`` or as text.
 
-Both text forms are read, several lines a record and ``--oneliner``. Free text (Reason, Comment, Extra) can hold anything, so fields
-are taken from where Slurm prints them: names, addresses and state before the free text, instance and override after it.
-Recordings of 24.11.5 and 26.05.5 with hostile free text are in tests/cases/scontrol.
+Both text forms are read, several lines a record and ``--oneliner``. Free text (Reason, Comment, Extra) can hold
+anything, so fields are taken from where Slurm prints them: names, addresses and state before the free text, instance
+and override after it. Recordings of 24.11.5 and 26.05.5 with hostile free text are in tests/cases/scontrol.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def _match(pattern: re.Pattern[str], record: str) -> str | None:
 def read_partitions(document: object) -> tuple[Partition, ...]:
     """All partitions with their nodes and the topology that each is in now, in Slurm's order.
 
-    ``topology`` is the live value, which ``scontrol update`` may have set over slurm.conf's. Raises InputError when the document is
-    neither the text form nor the parsed JSON.
+    ``topology`` is the live value, which ``scontrol update`` may have set over slurm.conf's. Raises InputError when
+    the document is neither the text form nor the parsed JSON.
     """
     if isinstance(document, str):
         return tuple(_partitions_of_text(document))
@@ -124,7 +124,8 @@ def _partitions_of_text(document: str) -> Iterator[Partition]:
     records = re.split(r"^PartitionName=", document, flags=re.MULTILINE)[1:]
     if not records and document.strip():
         raise InputError(
-            f"scontrol show partitions: expected records that begin with PartitionName=, got {describe(document.strip())}"
+            "scontrol show partitions: expected records that begin with PartitionName=, got "
+            f"{describe(document.strip())}"
         )
     for record in records:
         nodes = text(_match(re.compile(r"\sNodes=(\S*)"), record))

@@ -1,4 +1,5 @@
-"""sagemaker:ListUltraServersByReservedCapacity answers: how many instances an UltraServer has, and how many are kept back."""
+"""sagemaker:ListUltraServersByReservedCapacity answers: how many instances an UltraServer has, and how many are kept
+back."""
 
 from __future__ import annotations
 
@@ -25,8 +26,7 @@ def read(document: object) -> UltraServers:
     found: dict[str, UltraServer] = {}
     zones: dict[str, str] = {}
     for answer in pages(document, _WHERE):
-        for entry in members(answer, "UltraServers", _WHERE):
-            entry = mapping(entry, f"{_WHERE}.UltraServers")
+        for entry in (mapping(each, f"{_WHERE}.UltraServers") for each in members(answer, "UltraServers", _WHERE)):
             ultraserver_id = text(entry.get("UltraServerId"))
             if ultraserver_id is None:
                 continue

@@ -1,8 +1,8 @@
 """Which instance group is the controller, which is for logins, which computes.
 
-resource_config.json doesn't say it. With the plan's groups it is known; without, it is told from what is at hand, most certain
-first: the partitions (a Compute group is in one, the others in none), the controllers' addresses, the nodes that Slurm has (a controller
-runs no slurmd), and at last the group's name.
+resource_config.json doesn't say it. With the plan's groups it is known; without, it is told from what is at hand, most
+certain first: the partitions (a Compute group is in one, the others in none), the controllers' addresses, the group's
+name, and the nodes that Slurm has (a controller runs no slurmd).
 """
 
 from __future__ import annotations
@@ -15,35 +15,34 @@ from .model import NodeRole
 __all__ = ["guess_roles"]
 
 _CONTROLLER_NAME = re.compile(
-    r"(?:^|[-_])(?:slurm)?(?:controller|ctl|ctld|slurmctld|head|headnode|master)(?:[-_\d]|$)", re.IGNORECASE
+    r"(?:^|.*[-_])(?:slurm)?(?:controller|ctld|head|headnode|master)(?:[-_\d].*)?", re.IGNORECASE
 )
-_LOGIN_NAME = re.compile(r"(?:^|[-_])(?:login|loginnode|submit|bastion)(?:[-_\d]|$)", re.IGNORECASE)
+_LOGIN_NAME = re.compile(r"(?:^|.*[-_])login(?:node|s)?(?:[-_\d].*)?", re.IGNORECASE)
 
 
 def guess_roles(
-    groups: Collection[str],
+    instances_in_group: Mapping[str, int],
     *,
     in_partitions: Collection[str] | None,
     with_controller_address: Collection[str],
-    with_slurm_nodes: Mapping[str, int] | None,
+    in_slurm: Mapping[str, int] | None,
 ) -> dict[str, NodeRole]:
-    """Group name → role. ``in_partitions`` and ``with_slurm_nodes`` are None when nobody knows."""
+    """Group name → role, for every group in ``instances_in_group``.
+
+    ``in_partitions``: the groups that partitions name, None when nobody knows the partitions. ``in_slurm``: group
+    name → its nodes in Slurm, None when Slurm wasn't asked.
+    """
     roles: dict[str, NodeRole] = {}
-    for group in groups:
-        named = _by_name(group)
-        if in_partitions is not None:
-            outside = NodeRole.LOGIN if named is NodeRole.LOGIN else NodeRole.CONTROLLER
-            roles[group] = NodeRole.COMPUTE if group in in_partitions else outside
-        elif group in with_controller_address:
-            roles[group] = NodeRole.CONTROLLER
-        elif named is NodeRole.CONTROLLER and with_slurm_nodes and with_slurm_nodes.get(group):
+    for group, instances in instances_in_group.items():
+        nodes = in_slurm.get(group, 0) if in_slurm else None
+        if in_partitions is not None and group in in_partitions:
             roles[group] = NodeRole.COMPUTE
+        elif _LOGIN_NAME.fullmatch(group):
+            roles[group] = NodeRole.LOGIN
+        elif in_partitions is not None or group in with_controller_address:
+            roles[group] = NodeRole.CONTROLLER
+        elif nodes is None or not instances:
+            roles[group] = NodeRole.CONTROLLER if _CONTROLLER_NAME.fullmatch(group) else NodeRole.COMPUTE
         else:
-            roles[group] = named
+            roles[group] = NodeRole.COMPUTE if nodes else NodeRole.CONTROLLER
     return roles
-
-
-def _by_name(group: str) -> NodeRole:
-    if _CONTROLLER_NAME.search(group):
-        return NodeRole.CONTROLLER
-    return NodeRole.LOGIN if _LOGIN_NAME.search(group) else NodeRole.COMPUTE

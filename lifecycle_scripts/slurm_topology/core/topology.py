@@ -1,7 +1,7 @@
 """Inventory and plan → the cluster's topology for one Slurm version.
 
-Invariant: every node that Slurm knows is in the cluster's default topology, every node of a partition in the partition's, and every
-topology name that slurm.conf's partitions use is defined.
+Invariant: every node that Slurm knows is in the cluster's default topology, every node of a partition in the
+partition's, and every topology name that slurm.conf's partitions use is defined.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def build(
 ) -> tuple[ClusterTopology, tuple[Finding, ...]]:
     """The topology (the default first, then by name), and what a person should know about it.
 
-    ``last_known`` is the placement that a node, by name, had when it was last known; the caller leaves out nodes whose instance was
-    replaced since. Before Slurm 25.05 there is one topology for all, and no partition is assigned any.
+    ``last_known`` is the placement that a node, by name, had when it was last known; the caller leaves out nodes
+    whose instance was replaced since. Before Slurm 25.05 there is one topology for all, and no partition is assigned
+    any.
     """
     findings: list[Finding] = []
     nodes = _with_last_known(inventory.nodes, last_known, findings)
@@ -129,8 +130,8 @@ def _per_partition(
 
 
 def _entries(plan: Plan, members: _Members) -> dict[str, _Entry]:
-    """Subject → the topology it gets. Block topologies that its nodes can't fill get a lower block size, and then a name of their own
-    unless it is the size that the cluster's default, or else the best-filled partition, has too."""
+    """Subject → the topology it gets. Block topologies that its nodes can't fill get a lower block size, and then a
+    name of their own unless it is the size that the cluster's default, or else the best-filled partition, has too."""
     choices = [plan.default, *plan.partitions]
     sizes = {choice.subject: _sizes(choice, members.get(choice.subject, ())) for choice in choices}
     main: dict[str, tuple[int, ...]] = {}
@@ -206,8 +207,9 @@ def _blocks(nodes: Sequence[Node], name: str, sizes: tuple[int, ...], findings: 
 
 
 def _body_for_all(choice: Choice, members: _Members, findings: list[Finding]) -> Tree | Blocks | Flat:
-    """Up to 24.11 slurmctld dies of a block with fewer nodes than the block size, so the size is lowered to the smallest block; below half
-    of what was planned, 24.11 spreads jobs over blocks that would fit into one (trials), and a tree of UltraServers serves them better."""
+    """Up to 24.11 slurmctld dies of a block with fewer nodes than the block size, so the size is lowered to the
+    smallest block; below half of what was planned, 24.11 spreads jobs over blocks that would fit into one (trials),
+    and a tree of UltraServers serves them better."""
     nodes = members[_DEFAULT]
     if choice.kind is not TopologyKind.BLOCK:
         return _body(_Entry(choice.topology, choice.kind), nodes, findings)
@@ -230,7 +232,8 @@ def _recalled(nodes: Sequence[str]) -> Finding:
         "TOPO302",
         Severity.INFO,
         nodes[0],
-        f"nothing new is known about {len(nodes)} node(s) beginning with {nodes[0]}: they stay where they were last known to be",
+        f"nothing new is known about {len(nodes)} node(s) beginning with {nodes[0]}: they stay where they were last "
+        "known to be",
         "nothing to do unless it stays for more than some minutes",
     )
 
@@ -250,7 +253,8 @@ def _shrunk(base: int, planned: int) -> Finding:
         "TOPO311",
         Severity.WARNING,
         "block",
-        f"block size {base} instead of {planned}: up to Slurm 24.11, slurmctld dies of a block with fewer nodes than that",
+        f"block size {base} instead of {planned}: up to Slurm 24.11, slurmctld dies of a block with fewer nodes "
+        "than that",
         "full UltraServers, or Slurm 25.05 and newer, get the full size",
     )
 
@@ -260,7 +264,8 @@ def _tree_instead(smallest: int, planned: int) -> Finding:
         "TOPO312",
         Severity.WARNING,
         "block",
-        f"a tree instead of blocks: the smallest block or partition would force the block size from {planned} down to below its half (smallest block: {smallest}), "
+        f"a tree instead of blocks: the smallest block or partition would force the block size from {planned} down "
+        f"to below its half (smallest block: {smallest}), "
         "and Slurm 24.11 needs every block to be at least that large",
         "full UltraServers, or Slurm 25.05 and newer, get blocks",
     )
@@ -271,7 +276,8 @@ def _large_jobs_refused(name: str, sizes: tuple[int, ...], limit: int, nodes: in
         "TOPO316",
         Severity.WARNING,
         name,
-        f"with block sizes {', '.join(map(str, sizes))}, jobs of more than {limit} of the {nodes} nodes are refused: the other blocks don't make up a whole "
+        f"with block sizes {', '.join(map(str, sizes))}, jobs of more than {limit} of the {nodes} nodes are "
+        "refused: the other blocks don't make up a whole "
         f"aggregate of {sizes[-1]}",
         f"use the block size {sizes[0]} alone",
     )

@@ -16,9 +16,9 @@ __all__ = ["build_tree"]
 def build_tree(nodes: Iterable[Node], *, switch_budget: int = SWITCH_BUDGET) -> tuple[Tree, tuple[Finding, ...]]:
     """The tree for these nodes and what a person should know about it.
 
-    Every node is in exactly one leaf, a node of unknown position in the catch-all leaf of its zone. Nodes of one zone share a root,
-    nodes of different zones never do. Switches are in the order of a walk from each root, children and nodes by name, so that the same
-    nodes in any order give an equal tree.
+    Every node is in exactly one leaf, a node of unknown position in the catch-all leaf of its zone. Nodes of one zone
+    share a root, nodes of different zones never do. Switches are in the order of a walk from each root, children and
+    nodes by name, so that the same nodes in any order give an equal tree.
     """
     fabric = build_fabric(nodes)
     findings = list(fabric.findings)
@@ -88,8 +88,10 @@ def _fit_budget(trees: list[SwitchTree], budget: int) -> Iterable[Finding]:
             "TOPO307",
             Severity.WARNING,
             "tree",
-            f"{before} switches would cost slurmctld about {reconfigure_seconds(before):.1f} s at each start and reconfigure, so {len(merged)} switches "
-            f"became leaves ({after} switches are left): inside each of them, of up to {largest} nodes, Slurm can't tell which nodes are nearer",
+            f"{before} switches would cost slurmctld about {reconfigure_seconds(before):.1f} s at each start and "
+            f"reconfigure, so {len(merged)} switches "
+            f"became leaves ({after} switches are left): inside each of them, of up to {largest} nodes, Slurm can't "
+            "tell which nodes are nearer",
             "nothing to do; split the cluster if jobs smaller than such a leaf must be compact",
         )
     if after > budget:
@@ -97,7 +99,8 @@ def _fit_budget(trees: list[SwitchTree], budget: int) -> Iterable[Finding]:
             "TOPO308",
             Severity.WARNING,
             "tree",
-            f"the tree has {after} switches, more than {budget}: slurmctld needs about {reconfigure_seconds(after):.1f} s for each start and reconfigure",
+            f"the tree has {after} switches, more than {budget}: slurmctld needs about "
+            f"{reconfigure_seconds(after):.1f} s for each start and reconfigure",
             "all that is left carries information; split the cluster if that is too long",
         )
 
@@ -110,7 +113,8 @@ def _unplaced_findings(zones: Iterable[ZoneFabric]) -> Iterable[Finding]:
                 "TOPO301",
                 Severity.WARNING,
                 nodes[0],
-                f"the network position of {len(nodes)} node(s) beginning with {nodes[0]} is unknown: they are in leaf {unplaced(zone.zone)}",
+                f"the network position of {len(nodes)} node(s) beginning with {nodes[0]} is unknown: they are in "
+                f"leaf {unplaced(zone.zone)}",
                 "labels come minutes after launch; types without instance topology never get any",
             )
 
