@@ -1,4 +1,4 @@
-"""A real Slurm on one machine, for tests: private Debian roots, labs in namespaces of their own, a judge. See README.md."""
+"""A real Slurm on one machine, for tests: private roots, labs in namespaces of their own, a judge. See README.md."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ DONE, FAILED, NOT_RUNNABLE = 0, 1, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0: all roots are there; 1: one could not be made; 3: this system can't make them (told what is missing)."""
+    """Exit status 0: all roots are there; 1: one could not be made; 3: this system can't make them (it tells why)."""
     parser = argparse.ArgumentParser(prog="slurm_lab", description="A real Slurm for tests, from Debian packages.")
     commands = parser.add_subparsers(dest="command", required=True)
     roots = commands.add_parser("roots", help="make the private Debian roots that labs run in (needs root once)")

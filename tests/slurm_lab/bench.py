@@ -17,7 +17,7 @@ from typing import Any
 CONF, STATE, LOG, ERR = (
     Path("/opt/slurm/etc"),
     Path("/var/spool/slurmctld"),
-    Path("/var/log/slurmctld.log"),
+    Path("/var/log/slurm/slurmctld.log"),
     Path("/tmp/err"),
 )
 STARTED = "Running as primary controller"
@@ -58,7 +58,7 @@ def end(slurmctld: subprocess.Popen[bytes]) -> None:
 
 
 def one(request: dict[str, Any]) -> dict[str, Any]:
-    """request: {files: name → text, commands: [[argv]], seconds}; answer: {started, returncode, log, errors, outputs}."""
+    """Request: files (name → text), commands (argv's), seconds. Answer: started, returncode, log, errors, outputs."""
     fresh(request["files"])
     deadline = time.monotonic() + request["seconds"]
     with ERR.open("wb") as errors:

@@ -1,30 +1,31 @@
 """A box: a Debian root in namespaces of its own (processes, mounts, network, host name, IPC).
 
-Invariant: whatever happens to us (an exception, Ctrl-C, ``kill -9``), nothing of a box outlives us. Its PID 1 reads a
-pipe that only we hold; when the pipe ends so does PID 1, and the kernel then kills every process of the namespace
-and drops its mounts. Nothing listens outside, so ports never clash. All writes go to memory (an overlay over the root).
+Invariant: whatever happens to us (an exception, Ctrl-C, ``kill -9``), nothing of a box outlives us. Its PID 1 (with
+systemd: the holder of PID 1) reads a pipe that only we hold. When the pipe ends, so does PID 1, and the kernel kills
+every process of the namespace and drops its mounts. Nothing listens outside, so ports never clash. All writes go to
+memory: an overlay over the root, which stays as it is.
 """
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import signal
 import subprocess
-import tempfile
+import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Any
 
 from .privilege import PrivilegeError, as_root
 from .roots import NotRunnable, Root
+from .wait import wait_for
 
 __all__ = ["Box", "BoxError", "Completed", "Inner"]
 
+HERE = Path(__file__).parent
 NAMESPACES = ("--mount", "--pid", "--net", "--uts", "--ipc")
-ENTER = Path(__file__).with_name("enter.sh")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/opt/slurm/sbin:/opt/slurm/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
@@ -38,7 +39,7 @@ class BoxError(Exception):
 
 
 class Inner(subprocess.Popen[str]):
-    """A command in a box. nsenter stands between us and it, forwards its exit status, but no signal: so we reach through."""
+    """A command in a box. nsenter stands before it and forwards its exit status, but no signal: so we reach through."""
 
     def __init__(self, argv: list[str], *, sudo: tuple[str, ...], **arguments: Any) -> None:
         super().__init__(argv, **arguments)
@@ -73,58 +74,71 @@ def _name(process: int) -> str:
 class Box:
     """A root in its own namespaces; use as a context manager, or ``start`` and ``stop``.
 
-    Raises NotRunnable (no rights, a kernel without overlayfs or namespaces) or BoxError from ``start``.
+    ``systemd``: systemd is PID 1 (it has its own cgroup tree; without, PID 1 only reaps orphans).
+    ``forward_ports``: servers on 127.0.0.1 of this machine that the inside may reach, at the same ports.
     """
 
-    def __init__(self, root: Root, *, hostname: str = "controller", init: str = "wait") -> None:
+    def __init__(
+        self, root: Root, *, hostname: str = "controller", systemd: bool = False, forward_ports: Sequence[int] = ()
+    ) -> None:
         self.root = root
         self.hostname = hostname
-        self.init = init
+        self.systemd = systemd
+        self.forward_ports = tuple(forward_ports)
         self.pid = 0  # PID 1 of the box, as the outside numbers it; 0: not running
-        self._holder: subprocess.Popen[str] | None = None
         self._sudo: tuple[str, ...] = ()
-        self._scratch: Path | None = None
+        self._helpers: list[subprocess.Popen[str]] = []  # each ends when its standard input does
 
     def start(self) -> None:
+        """Raises NotRunnable: no rights, no namespaces, no overlayfs, for systemd no cgroup2; the text says which."""
         try:
             self._sudo = as_root("A Slurm of its own (mount, process and network namespaces)")
+            self.pid = int(self._start_helper(self._holder()))
+            if self.systemd:
+                wait_for(self._booted, "systemd has booted", explain=lambda: self.run("systemctl", "--failed").stdout)
+            if self.forward_ports:
+                ports = [str(port) for port in self.forward_ports]
+                self._start_helper([sys.executable, "-I", str(HERE / "forward.py"), str(self.pid), *ports])
         except PrivilegeError as error:
             raise NotRunnable(str(error)) from None
-        self._scratch = Path(tempfile.mkdtemp(prefix="slurm-lab."))
-        self._holder = subprocess.Popen(
-            [*self._sudo, *self._holder_argv(self._scratch)],
+        except BaseException:
+            self.stop()
+            raise
+
+    def _holder(self) -> list[str]:
+        """The command line whose life is the box's."""
+        unshare = ["unshare", *NAMESPACES, "--propagation", "private", "--fork", "--kill-child=KILL"]
+        enter = ["sh", str(HERE / "enter.sh"), str(self.root.path), self.hostname]
+        if not self.systemd:
+            return ["setpriv", "--pdeathsig", "KILL", *unshare, *enter, "wait"]
+        hold = ["unshare", "--mount", "--propagation", "private", "sh", str(HERE / "hold.sh"), str(self.root.path)]
+        return [*hold, *unshare, *enter, "systemd"]
+
+    def _start_helper(self, argv: list[str]) -> str:
+        """Start a process that lives until its standard input ends; the line that it says when it is ready."""
+        helper = subprocess.Popen(
+            [*self._sudo, *argv],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,  # Ctrl-C is for pytest, which then stops us in order
         )
-        assert self._holder.stdout is not None
-        said = self._holder.stdout.readline().strip()
-        if not said.isdigit():
-            reason = self._holder.communicate()[1].strip()
-            self.stop()
-            raise NotRunnable(f"this system can't start a Slurm lab (namespaces and overlayfs are needed): {reason}")
-        self.pid = int(said)
+        self._helpers.append(helper)
+        assert helper.stdout is not None
+        if said := helper.stdout.readline().strip():
+            return said
+        reason = helper.communicate()[1].strip()
+        raise NotRunnable(f"this system can't start a Slurm lab: {reason}")
 
-    def _holder_argv(self, scratch: Path) -> list[str]:
-        unshare = ["unshare", "--pid", "--mount", "--net", "--uts", "--ipc", "--propagation", "private", "--fork"]
-        enter = ["sh", str(ENTER), str(self.root.path), str(scratch), self.hostname, self.init]
-        return ["setpriv", "--pdeathsig", "KILL", *unshare, "--kill-child=KILL", *enter]
+    def _booted(self) -> bool:
+        return self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded")
 
     def stop(self) -> None:
         """End every process of the box. Safe to call twice, and after a failed start."""
         self.pid = 0
-        if self._holder is not None:
-            for pipe in (self._holder.stdin, self._holder.stdout, self._holder.stderr):
-                with contextlib.suppress(BrokenPipeError):
-                    assert pipe is not None
-                    pipe.close()
-            self._holder.wait(30)
-            self._holder = None
-        if self._scratch is not None:
-            self._scratch.rmdir()
-            self._scratch = None
+        while self._helpers:
+            self._helpers.pop().communicate(timeout=30)
 
     def __enter__(self) -> Box:
         self.start()
@@ -142,7 +156,19 @@ class Box:
         if not self.pid:
             raise BoxError(f"the box isn't running: can't run {shlex.join(command)}")
         settings = [f"{name}={value}" for name, value in {**ENVIRONMENT, **(environment or {})}.items()]
-        return [*self._sudo, "nsenter", "--target", str(self.pid), *NAMESPACES, "--", "env", "-i", *settings, *command]
+        return [
+            *self._sudo,
+            "nsenter",
+            "--target",
+            str(self.pid),
+            *NAMESPACES,
+            "--cgroup",
+            "--",
+            "env",
+            "-i",
+            *settings,
+            *command,
+        ]
 
     def run(
         self,
@@ -152,7 +178,7 @@ class Box:
         check: bool = False,
         environment: Mapping[str, str] | None = None,
     ) -> Completed:
-        """Run a command in the box and wait. Raises BoxError when it outlives ``timeout`` seconds, or fails and ``check``."""
+        """Run a command in the box. Raises BoxError when it outlives ``timeout`` seconds, or fails though ``check``."""
         bounded = ("timeout", "--signal=KILL", f"{timeout}", *command)
         done = subprocess.run(
             self.argv(bounded, environment),

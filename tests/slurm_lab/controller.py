@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .box import Box, BoxError, Inner
-from .slurm_conf import CONF_FOLDER
+from .slurm_conf import CONF_FOLDER, LOG
 from .wait import wait_for
 
 __all__ = ["Controller", "Reconfigured", "StartedBy"]
 
 CONF = f"{CONF_FOLDER}/slurm.conf"
-LOG = "/var/log/slurmctld.log"
+UNIT = "slurmctld.service"
+DROP_IN = f"/etc/systemd/system/{UNIT}.d/lab.conf"
+OPTIONS = "/etc/default/slurmctld"
 
 
 class StartedBy(str, Enum):
@@ -23,7 +25,16 @@ class StartedBy(str, Enum):
 
     DAEMON = "daemon"  # it puts itself into the background
     FOREGROUND = "foreground"  # slurmctld -D
-    SYSTEMD = "systemd"  # slurmctld.service of the box's systemd
+    SYSTEMD = "systemd"  # slurmctld.service, `slurmctld --systemd` (SchedMD's and Debian's way)
+    SYSTEMD_FOREGROUND = "systemd-foreground"  # slurmctld.service, `slurmctld -D` (the way before Slurm 23)
+
+    @property
+    def is_systemd(self) -> bool:
+        return self in (StartedBy.SYSTEMD, StartedBy.SYSTEMD_FOREGROUND)
+
+    @property
+    def is_foreground(self) -> bool:
+        return self in (StartedBy.FOREGROUND, StartedBy.SYSTEMD_FOREGROUND)
 
 
 @dataclass(frozen=True)
@@ -42,15 +53,17 @@ class Reconfigured:
 class Controller:
     """The slurmctld of one box."""
 
-    def __init__(self, box: Box, started_by: StartedBy) -> None:
+    def __init__(self, box: Box, started_by: StartedBy, unit: str = "") -> None:
+        """``unit``: more lines of the unit's [Service] section, such as "Restart=on-failure"."""
         self.started_by = started_by
         self._box = box
+        self._unit = unit
         self._foreground: Inner | None = None
 
     # ---- running
 
     def start(self, *arguments: str, seconds: float = 60) -> None:
-        """Start and wait until it answers. ``arguments``: "-c" throws the saved state away. Raises BoxError when it dies."""
+        """Start and wait until it answers ("-c" throws the saved state away). Raises BoxError when it dies."""
         self.launch(*arguments)
         wait_for(self._answers_or_died, "slurmctld answers", seconds=seconds, explain=self.last_words)
         if not self.alive():
@@ -59,20 +72,27 @@ class Controller:
     def launch(self, *arguments: str) -> None:
         """Start without waiting: for files that it should refuse, and first boots that are not ready."""
         command = ("slurmctld", "-f", CONF, *arguments)
-        if self.started_by is StartedBy.SYSTEMD:
-            self._box.write_text(
-                "/etc/default/slurmctld", f"SLURMCTLD_OPTIONS='{' '.join(('-f', CONF, *arguments))}'\n"
-            )
-            self._box.run("systemctl", "start", "--no-block", "slurmctld.service", check=True)
+        if self.started_by.is_systemd:
+            self._box.write_text(OPTIONS, f"SLURMCTLD_OPTIONS='{' '.join(arguments)}'\n")
+            self._box.write_text(DROP_IN, self._drop_in())
+            self._box.run("systemctl", "daemon-reload", check=True)
+            self._box.run("systemctl", "reset-failed", UNIT)
+            self._box.run("systemctl", "start", "--no-block", UNIT, check=True)
         elif self.started_by is StartedBy.FOREGROUND:
             self._foreground = self._box.popen(*command, "-D", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         else:
             self._box.run(*command)
 
+    def _drop_in(self) -> str:
+        """Debian's unit, but with HyperPod's paths."""
+        kind, how = ("simple", "-D") if self.started_by.is_foreground else ("notify", "--systemd")
+        start = f"/opt/slurm/sbin/slurmctld {how} -f {CONF} $SLURMCTLD_OPTIONS"
+        return f"[Unit]\nConditionPathExists=\n[Service]\nType={kind}\nExecStart=\nExecStart={start}\n{self._unit}\n"
+
     def stop(self, signal_name: str = "TERM", seconds: float = 60) -> None:
         """End it with a signal and wait until it is gone: TERM is an orderly end, KILL a crash."""
-        if self.started_by is StartedBy.SYSTEMD and signal_name == "TERM":
-            self._box.run("systemctl", "stop", "slurmctld.service", check=True)
+        if self.started_by.is_systemd and signal_name == "TERM":
+            self._box.run("systemctl", "stop", UNIT, check=True)
         elif pid := self.pid():
             self._box.run("kill", f"-{signal_name}", str(pid))
             wait_for(lambda: self.pid() != pid, "slurmctld ends", seconds=seconds)
@@ -104,8 +124,8 @@ class Controller:
     def _died(self) -> bool:
         if self.alive():
             return False
-        if self.started_by is StartedBy.SYSTEMD:
-            return self._box.run("systemctl", "is-failed", "--quiet", "slurmctld.service").returncode == 0
+        if self.started_by.is_systemd:
+            return self._box.run("systemctl", "is-failed", "--quiet", UNIT).returncode == 0
         if self._foreground is not None:
             return self._foreground.poll() is not None
         return not self.answers()
@@ -136,7 +156,7 @@ class Controller:
         mark, before, started = self.mark(), self.pid(), time.monotonic()
         done = self._box.run("scontrol", "reconfigure", timeout=timeout)
         seconds = time.monotonic() - started
-        succeeded = done.returncode == 0 and self.started_by is not StartedBy.FOREGROUND
+        succeeded = done.returncode == 0 and not self.started_by.is_foreground
         if succeeded:
             wait_for(lambda: self.pid() != before, "slurmctld's successor takes over", explain=self.last_words)
         wait_for(self._answers_or_died, "slurmctld after a reconfigure", explain=self.last_words)

@@ -1,4 +1,4 @@
-"""pytest fixtures of the lab. Where a real Slurm can't run, tests are skipped with the reason; in CI (``CI=true``) they fail."""
+"""pytest fixtures of the lab. Where a real Slurm can't run, tests are skipped with the reason; in CI they fail."""
 
 from __future__ import annotations
 

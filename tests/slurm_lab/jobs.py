@@ -35,7 +35,7 @@ class Jobs:
         self._box = box
 
     def submit(self, nodes: int = 1, *options: str, command: str = "sleep 3600") -> int:
-        """Submit a batch job over this many nodes; ``options`` go to sbatch. Gives its id; raises BoxError when refused."""
+        """Submit a batch job over ``nodes``; ``options`` go to sbatch. Gives its id. Raises BoxError when refused."""
         fixed = ("--parsable", "--output=/dev/null", f"--nodes={nodes}")
         return int(
             self._box.run("sbatch", *fixed, *options, "--wrap", command, check=True).stdout.strip().split(";")[0]

@@ -30,8 +30,8 @@ REASON = re.compile(
     r"\bfatal:|\berror: (?:Invalid (?:node|partition) topology|.*opolog)|Failed to load topology", re.IGNORECASE
 )
 NOTE = re.compile(
-    r"lack access|Invalid hostnames|Multiple leaf|no switch can reach|No switches configured|No blocks configured|Ignoring|"
-    r"do not contain|more than once|warning",
+    r"lack access|Invalid hostnames|Multiple leaf|no switch can reach|No switches configured|No blocks configured|"
+    r"Ignoring|do not contain|more than once|warning",
     re.IGNORECASE,
 )
 
@@ -44,7 +44,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()  # why not, in its words; never empty when not accepted
     notes: tuple[str, ...] = ()  # warnings about the topology, in its words
     topology_shown: str = ""  # `scontrol show topology`, when asked for and accepted
-    log: str = ""  # the whole log, for a failing test
+    log: str = ""  # all that it said, without time stamps
 
 
 class Judge:
@@ -59,7 +59,12 @@ class Judge:
     def start(self) -> None:
         """Raises NotRunnable where a box can't be."""
         self._box.start()
-        self._box.run("sh", "-c", f"rm -rf /etc/slurm && ln -s {CONF_FOLDER} /etc/slurm", check=True)
+        self._box.run(
+            "sh",
+            "-c",
+            f"mkdir /var/log/slurm /run/slurmctld; rm -rf /etc/slurm; ln -s {CONF_FOLDER} /etc/slurm",
+            check=True,
+        )
         bench = ("python3", "-I", "-c", BENCH.read_text())
         self._bench = self._box.popen(*bench, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -93,12 +98,14 @@ class Judge:
     ) -> Verdict:
         """Start slurmctld with this file.
 
-        ``file_name`` is topology.conf or topology.yaml; ``nodes`` are the NodeNames of slurm.conf; ``plugin`` is found from
-        the text when not given; ``conf`` are more lines of slurm.conf; ``show`` reads the topology back; ``timeout``: seconds.
+        ``file_name`` is topology.conf or topology.yaml; ``nodes`` are the NodeNames of slurm.conf; ``plugin`` is found
+        from the text when not given; ``conf`` are more lines of slurm.conf; ``show`` reads the topology back.
         Raises BoxError when slurmctld neither starts nor ends in time.
         """
         wanted_plugin = plugin or topology_plugin(text, file_name)
-        configuration = slurm_conf(_listed(nodes), partitions, level=Level.CONTROLLER, plugin=wanted_plugin, extra=conf)
+        configuration = slurm_conf(
+            _listed(nodes), partitions, level=Level.CONTROLLER, plugin=wanted_plugin, extra=f"SlurmUser=root\n{conf}"
+        )
         files = {"slurm.conf": configuration, "cgroup.conf": CGROUP_CONF, file_name: text}
         commands = [["scontrol", "show", "topology"]] if show else []
         answer = self._ask({"files": files, "commands": commands, "seconds": timeout}, timeout + 10)
@@ -129,12 +136,14 @@ def _listed(names: Sequence[str]) -> tuple[Node, ...]:
 
 def _verdict(answer: dict[str, Any]) -> Verdict:
     log = answer["log"] + answer["errors"]
+    # slurmctld in the foreground says everything twice: to its log and, marked differently, to standard error
     lines = list(dict.fromkeys(re.sub(r"^\[[^\]]*\]\s*|^slurmctld: ", "", line) for line in log.splitlines()))
+    said = "\n".join(lines)
     notes = tuple(line for line in lines if NOTE.search(line))
     if answer["started"]:
-        return Verdict(True, (), notes, "".join(answer["outputs"]), log)
+        return Verdict(True, (), notes, "".join(answer["outputs"]), said)
     reasons = [line for line in lines if REASON.search(line)]
-    return Verdict(False, (*reasons, *_how_it_ended(answer["returncode"], bool(reasons))), notes, "", log)
+    return Verdict(False, (*reasons, *_how_it_ended(answer["returncode"], bool(reasons))), notes, "", said)
 
 
 def _how_it_ended(returncode: int | None, explained: bool) -> tuple[str, ...]:

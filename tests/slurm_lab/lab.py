@@ -28,7 +28,8 @@ __all__ = ["Lab"]
 FIRST_SLURMD_PORT = 7000  # below the ephemeral ports: room for 25,000 nodes
 
 LAYOUT = f"""
-mkdir -p {CONF_FOLDER}/ /var/spool/slurmctld
+mkdir -p {CONF_FOLDER} /var/spool/slurmctld /var/log/slurm /run/slurmctld
+chown slurm: {CONF_FOLDER} /var/spool/slurmctld /var/log/slurm /run/slurmctld
 ln -s /usr/bin /opt/slurm/bin
 ln -s /usr/sbin /opt/slurm/sbin
 rm -rf /etc/slurm
@@ -40,7 +41,8 @@ class Lab:
     """One cluster. Use as a context manager, or ``start`` and ``stop``.
 
     ``nodes``, ``partitions``, ``plugin`` and ``conf`` (more lines of slurm.conf) make slurm.conf; assign and call
-    ``write_slurm_conf`` to change it. ``topology`` is the first topology file's text; ``plugin`` is found from it when None.
+    ``write_slurm_conf`` to change it. ``topology`` is the first topology file's text; it tells a plugin that is None.
+    ``started_by``: how slurmctld runs, ``unit``: more lines of its unit. ``forward_ports``: see ``Box``.
     """
 
     def __init__(
@@ -55,6 +57,8 @@ class Lab:
         conf: str = "",
         hostname: str = "controller",
         started_by: StartedBy = StartedBy.DAEMON,
+        unit: str = "",
+        forward_ports: Sequence[int] = (),
     ) -> None:
         self.root = find_root(root) if isinstance(root, str) else root
         self.level = level
@@ -62,8 +66,8 @@ class Lab:
         self.conf = conf
         self.plugin = plugin
         self.nodes: tuple[Node, ...] = ()
-        self.box = Box(self.root, hostname=hostname)
-        self.controller = Controller(self.box, started_by)
+        self.box = Box(self.root, hostname=hostname, systemd=started_by.is_systemd, forward_ports=forward_ports)
+        self.controller = Controller(self.box, started_by, unit)
         self.jobs = Jobs(self.box)
         self._first_topology = topology
         self._next_port = FIRST_SLURMD_PORT
@@ -74,10 +78,10 @@ class Lab:
     # ---- life
 
     def start(self) -> None:
-        """Start slurmctld, then the slurmd's, and wait until all nodes are up. Raises NotRunnable, BoxError, WaitError."""
+        """Start slurmctld and the slurmd's; wait until all nodes are up. Raises NotRunnable, BoxError, WaitError."""
         try:
             self.start_box()
-            self.controller.start("-c")
+            self.controller.start()
             if self.level is Level.SLURMD:
                 self.start_slurmds(self.nodes)
         except BaseException:
@@ -157,7 +161,7 @@ class Lab:
         wait_until_up(self.box, [node.name for node in nodes])
 
     def scale(self, nodes: Sequence[Node]) -> Reconfigured:
-        """Scale up or down as HyperPod does: lost instances go, slurm.conf is rewritten, slurmctld reconfigured, new slurmd's start.
+        """Scale up or down as HyperPod does: instances go, slurm.conf is new, slurmctld reconfigures, instances come.
 
         Nodes are told apart by name. The topology file is not touched.
         """

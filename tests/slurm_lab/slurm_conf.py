@@ -1,6 +1,6 @@
 """slurm.conf and cgroup.conf of a lab: pure, data in and text out.
 
-What makes a real Slurm run without munge, accounting, cgroups or DNS is in ``SETTINGS``. As on HyperPod, NodeAddr is the
+``SETTINGS`` is what makes a real Slurm run without munge, accounting, cgroups or DNS. As on HyperPod, NodeAddr is the
 node's own address. All slurmd's share one machine (which has all those addresses), so each needs a port of its own.
 """
 
@@ -15,6 +15,7 @@ __all__ = [
     "ALL",
     "CGROUP_CONF",
     "CONF_FOLDER",
+    "LOG",
     "Level",
     "Node",
     "Partition",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 CONF_FOLDER = "/opt/slurm/etc"  # as on HyperPod; /etc/slurm is a link to it
+LOG = "/var/log/slurm/slurmctld.log"
 SLURMD_PORT = 6818
 NODES_A_LINE = 16  # slurmctld takes 0.3 ms a NodeName line: 10,000 nodes start in 3.4 s one a line, in 0.7 s so
 
@@ -33,15 +35,15 @@ SETTINGS = {
     "ClusterName": "lab",
     "AuthType": "auth/none",
     "CredType": "cred/none",
-    "SlurmUser": "root",
+    "SlurmUser": "slurm",
     "SlurmdUser": "root",
     "SlurmctldPort": "6817",
     "StateSaveLocation": "/var/spool/slurmctld",
     "SlurmdSpoolDir": "/var/spool/slurmd.%n",
-    "SlurmctldPidFile": "/run/slurmctld.pid",
+    "SlurmctldPidFile": "/run/slurmctld/slurmctld.pid",
     "SlurmdPidFile": "/run/slurmd.%n.pid",
-    "SlurmctldLogFile": "/var/log/slurmctld.log",
-    "SlurmdLogFile": "/var/log/slurmd.%n.log",
+    "SlurmctldLogFile": LOG,
+    "SlurmdLogFile": "/var/log/slurm/slurmd.%n.log",
     "SlurmctldDebug": "info",
     "SlurmdDebug": "error",
     "ProctrackType": "proctrack/pgid",

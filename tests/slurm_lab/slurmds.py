@@ -11,8 +11,8 @@ from .wait import wait_for
 
 __all__ = ["kill_node", "start_slurmds", "states", "wait_until_up"]
 
-# What is lost with an instance: slurmd, its step daemons (found by their socket in the node's spool folder: they rewrite
-# their command line), and the processes of the jobs (each task leads a process group).
+# What is lost with an instance: slurmd, its step daemons (found by their socket in the node's spool folder, because
+# they rewrite their command line), and the processes of the jobs (each task leads a process group).
 KILL = r"""
 node=$1
 kill -KILL "$(cat "/run/slurmd.$node.pid")" 2>/dev/null

@@ -25,7 +25,7 @@ def wait_for(
 ) -> Value:
     """Call ``look`` until it gives something true, and return that.
 
-    Raises WaitError after ``seconds``, with ``what`` was waited for and what ``explain`` tells about the state of things.
+    Raises WaitError after ``seconds``, with ``what`` was waited for and what ``explain`` tells.
     """
     deadline = time.monotonic() + seconds
     while True:
