@@ -1,7 +1,7 @@
 """Runs inside a judge's box: starts a throw-away slurmctld per case and tells what it said.
 
-One JSON request a line on standard input, one JSON answer a line on standard output. Only the standard library, and no
-import of ours: the text of this file is handed to the root's own Python.
+One JSON request a line on standard input, one JSON answer a line on standard output. Only the standard library: this
+file is copied into the box and run by the root's own Python.
 """
 
 from __future__ import annotations

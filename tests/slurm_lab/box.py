@@ -180,21 +180,24 @@ class Box:
     ) -> Completed:
         """Run a command in the box. Raises BoxError when it outlives ``timeout`` seconds, or fails though ``check``."""
         bounded = ("timeout", "--signal=KILL", f"{timeout}", *command)
-        done = subprocess.run(
-            self.argv(bounded, environment),
-            input=input,
-            capture_output=True,
-            text=True,
-            check=False,
-            errors="replace",
-            stdin=subprocess.DEVNULL if input is None else None,
-        )
-        if done.returncode in (124, 128 + signal.SIGKILL, -signal.SIGKILL):
-            raise BoxError(
-                f"`{shlex.join(command)}` was killed, or took more than {timeout} s:\n{done.stdout}{done.stderr}"
+        try:
+            done = subprocess.run(
+                self.argv(bounded, environment),
+                stdin=subprocess.DEVNULL if input is None else None,
+                input=input,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=timeout + 5,
             )
+        except subprocess.TimeoutExpired:
+            raise BoxError(f"`{shlex.join(command)}` left a process behind that keeps its output open") from None
+        said = f"{done.stdout}{done.stderr}"
+        if done.returncode in (124, 128 + signal.SIGKILL, -signal.SIGKILL):
+            raise BoxError(f"`{shlex.join(command)}` was killed, or took more than {timeout} s:\n{said}")
         if check and done.returncode:
-            raise BoxError(f"`{shlex.join(command)}` failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
+            raise BoxError(f"`{shlex.join(command)}` failed with status {done.returncode}:\n{said}")
         return subprocess.CompletedProcess(command, done.returncode, done.stdout, done.stderr)
 
     def popen(

@@ -65,7 +65,8 @@ class Judge:
             f"mkdir /var/log/slurm /run/slurmctld; rm -rf /etc/slurm; ln -s {CONF_FOLDER} /etc/slurm",
             check=True,
         )
-        bench = ("python3", "-I", "-c", BENCH.read_text())
+        self._box.write_text("/run/bench.py", BENCH.read_text())
+        bench = ("python3", "-I", "/run/bench.py")
         self._bench = self._box.popen(*bench, stdin=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def stop(self) -> None:

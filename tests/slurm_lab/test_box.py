@@ -25,7 +25,7 @@ import sys, time
 from slurm_lab import Box, find_root
 box = Box(find_root(sys.argv[1]), systemd=sys.argv[2] == "systemd")
 box.start()
-box.run("sh", "-c", "sleep 1000 & exec setsid sleep 1000 >/dev/null 2>&1 </dev/null &")
+box.run("sh", "-c", "exec >/dev/null 2>&1; sleep 1000 & setsid sleep 1000 &")
 print(box.pid, flush=True)
 time.sleep(1000)
 """
