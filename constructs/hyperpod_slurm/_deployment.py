@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import CustomResource, Stack
@@ -17,9 +17,7 @@ from constructs import Construct
 from . import _assets, permissions
 from ._handler import HANDLER_TIMEOUT, HandlerOptions, make_handler
 from ._render import topology_group
-from .instance_group import ComputeGroup, InstanceGroup
-from .lifecycle import Lifecycle
-from .topology import Topology
+from ._spec import ClusterSpec
 
 __all__ = ["Deployment"]
 
@@ -31,29 +29,19 @@ class Deployment:
     failed one rolls back to files that are still there.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        *,
-        groups: Sequence[InstanceGroup],
-        topology: Topology,
-        slurm_version: str | None,
-        lifecycle: Lifecycle,
-        bucket: s3.IBucket,
-        options: HandlerOptions,
-    ) -> None:
+    def __init__(self, scope: Construct, spec: ClusterSpec, bucket: s3.IBucket, options: HandlerOptions) -> None:
         self._scope = scope
+        self._spec = spec
         self._bucket = bucket
         self.prefix_root = f"hyperpod-slurm/{scope.node.addr[-8:]}"
-        self._bundle = _assets.build_bundle(lifecycle.folder, lifecycle.script)
+        self._bundle = _assets.build_bundle(spec.lifecycle.folder, spec.lifecycle.script)
         self._code = _assets.build_handler()
         self._asset = s3_assets.Asset(
             scope, "Bundle", path=str(self._bundle.path), asset_hash=self._bundle.content_hash
         )
         self._handler = make_handler(scope, self._code, options)
-        self._groups = [topology_group(group) for group in groups]
-        self._training_plans = _training_plans(groups)
-        self.plan = self._make_plan(topology, slurm_version)
+        self._groups = [topology_group(group) for group in spec.groups]
+        self.plan = self._make_plan()
 
     @property
     def lifecycle_s3_uri(self) -> str:
@@ -80,7 +68,8 @@ class Deployment:
         assert isinstance(role, iam.Role)  # noqa: S101 - make_handler gave it
         return role
 
-    def _make_plan(self, topology: Topology, slurm_version: str | None) -> CustomResource:
+    def _make_plan(self) -> CustomResource:
+        topology, version = self._spec.topology, self._spec.slurm_version
         wanted = {
             "Groups": self._groups,
             "Topology": {
@@ -88,12 +77,12 @@ class Deployment:
                 "BlockSizes": list(topology.block_sizes),
             },
             "Mode": topology.mode.value,
-            **({} if slurm_version is None else {"SlurmVersion": slurm_version}),
+            **({} if version is None else {"SlurmVersion": version}),
         }
         content = _hash(Stack.of(self._scope), {"bundle": self._bundle.content_hash, **wanted})
         self._prefix = f"{self.prefix_root}/{content[:16]}"
         bundle = (self._asset.s3_bucket_name, self._asset.s3_object_key)
-        permissions.allow_handler(self._role, bundle, self._bucket, self.prefix_root, self._training_plans)
+        permissions.allow_handler(self._role, bundle, self._bucket, self.prefix_root, _training_plans(self._spec))
         properties = {
             "BundleBucket": bundle[0],
             "BundleKey": bundle[1],
@@ -116,8 +105,8 @@ class Deployment:
         )
 
 
-def _training_plans(groups: Sequence[InstanceGroup]) -> list[str]:
-    arns = [group.capacity.training_plan_arn for group in groups if isinstance(group, ComputeGroup)]
+def _training_plans(spec: ClusterSpec) -> list[str]:
+    arns = [group.capacity.training_plan_arn for group in spec.compute_groups]
     return list(dict.fromkeys(arn for arn in arns if arn is not None))
 
 

@@ -10,11 +10,12 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
 
+from .accounting import AccountingDatabase
 from .instance_group import ComputeGroup, InstanceGroup
 from .lifecycle import Lifecycle
 from .storage import LustreMount, Mount
 
-__all__ = ["GroupContext", "instance_group", "topology_group", "vpc_config"]
+__all__ = ["GroupContext", "instance_group", "override_newer_properties", "topology_group", "vpc_config"]
 
 _Cfn = sagemaker.CfnCluster
 
@@ -122,9 +123,21 @@ def _compute_only(group: InstanceGroup) -> dict[str, Any]:
         "training_plan_arn": group.capacity.training_plan_arn,
         "capacity_requirements": _Cfn.ClusterCapacityRequirementsProperty(spot={}) if group.capacity.spot else None,
         "on_start_deep_health_checks": [check.value for check in group.deep_health_checks] or None,
-        "network_interface": (
-            _Cfn.ClusterNetworkInterfaceProperty(interface_type=group.interface_type.value)
-            if group.interface_type
-            else None
-        ),
     }
+
+
+def override_newer_properties(
+    resource: _Cfn, groups: Sequence[InstanceGroup], database: AccountingDatabase | None
+) -> None:
+    """Properties that the oldest supported aws-cdk-lib has no classes for."""
+    for index, group in enumerate(groups):
+        if isinstance(group, ComputeGroup) and group.interface_type is not None:
+            value = {"InterfaceType": group.interface_type.value}
+            resource.add_property_override(f"InstanceGroups.{index}.NetworkInterface", value)
+    if database is not None:
+        resource.add_property_override("Orchestrator.Slurm.AccountingDatabase", _accounting_database(database))
+
+
+def _accounting_database(database: AccountingDatabase) -> dict[str, Any]:
+    described = {"Endpoint": database.endpoint, "Port": database.port, "SecretArn": database.secret.secret_arn}
+    return described if database.database_name is None else {**described, "Name": database.database_name}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jsii
-from aws_cdk import CfnOutput, RemovalPolicy, Resource
+from aws_cdk import CfnOutput, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -13,35 +12,46 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from slurm_topology.core.model import NodeRole
+from slurm_topology.core.model import NodeRole, Plan
 
 from . import _render, permissions
 from ._bucket import make_bucket
+from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
 from ._handler import HandlerOptions
+from ._plan import synth_plan
+from ._report import report
+from ._spec import AccountingSpec, ClusterSpec, SubnetSpec, files_below
+from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
 from .lifecycle import Lifecycle
-from .network import ClusterNetwork
+from .network import ClusterNetwork, subnet_cidr
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from .storage import Mount
+from .storage import SharedStorage
 from .topology import Topology
+from .validation import validate
 
 __all__ = ["SlurmCluster"]
 
 _Cfn = sagemaker.CfnCluster
 
 
-@jsii.implements(ec2.IConnectable, iam.IGrantable)
-class SlurmCluster(Resource):
+class SlurmCluster(ClusterBase):
     """A SageMaker HyperPod cluster with Slurm whose network topology chooses itself and stays right.
 
     ::
 
         SlurmCluster(stack, "Cluster", instance_groups=[
-            ControllerGroup(),
-            ComputeGroup(instance_type=ClusterInstanceType.P5_48XLARGE, count=8),
+            ControllerGroup("controller", "ml.m5.4xlarge"),
+            ComputeGroup("train", "ml.p5.48xlarge", 8),
         ])
     """
+
+    execution_role: iam.IRole
+    """The role of the compute and login nodes."""
+
+    controller_role: iam.IRole
+    """The role of the controller."""
 
     def __init__(
         self,
@@ -52,7 +62,8 @@ class SlurmCluster(Resource):
         cluster_name: str | None = None,
         network: ClusterNetwork | None = None,
         vpc: ec2.IVpc | None = None,
-        execution_role: iam.IRole | None = None,
+        shared_storage: Sequence[SharedStorage] = (),
+        accounting: Accounting | None = None,
         lifecycle: Lifecycle | None = None,
         lifecycle_bucket: s3.IBucket | None = None,
         topology: Topology | None = None,
@@ -60,72 +71,152 @@ class SlurmCluster(Resource):
         node_provisioning_mode: NodeProvisioningMode = NodeProvisioningMode.CONTINUOUS,
         slurm_config_strategy: SlurmConfigStrategy | None = None,
         node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC,
+        execution_role: iam.IRole | None = None,
+        controller_role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
         access_logs_bucket: s3.IBucket | None = None,
         handler: HandlerOptions | None = None,
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
     ) -> None:
+        """Make the cluster and what it needs.
+
+        :param instance_groups: one ControllerGroup, at most one LoginGroup, any ComputeGroups. Their order is kept.
+        :param cluster_name: default: CloudFormation makes one. A new name is a new cluster.
+        :param network: default: a new one, see ClusterNetwork.
+        :param vpc: short for ``network=ClusterNetwork(self, "Network", vpc=vpc)``.
+        :param shared_storage: file systems that every node mounts: at most one Lustre and one OpenZFS.
+        :param accounting: the accounting database; default: one on the controller.
+        :param lifecycle: your own scripts; default: none.
+        :param lifecycle_bucket: name it ``sagemaker-…``; default: a new bucket.
+        :param topology: default: ``Topology.auto()``.
+        :param slurm_version: the image's, such as ``"25.11"``, to plan for it now; default: the agent asks Slurm.
+        :param node_provisioning_mode: default: continuous.
+        :param slurm_config_strategy: outside continuous provisioning only; default there: managed.
+        :param node_recovery: default: automatic.
+        :param execution_role: of compute and login nodes; default: a new one.
+        :param controller_role: of the controller; default: ``execution_role`` when given, else a new one.
+        :param encryption_key: for volumes and the lifecycle bucket; default: keys that AWS manages.
+        :param access_logs_bucket: for access logs of a new lifecycle bucket; default: no access logs.
+        :param handler: settings of the Lambda function behind the custom resources.
+        :param removal_policy: of a new lifecycle bucket; with DESTROY it is emptied.
+        """
         super().__init__(scope, id, physical_name=cluster_name)
         self.instance_groups = tuple(instance_groups)
         self.network = network or ClusterNetwork(self, "Network", vpc=vpc)
-        self._lifecycle = lifecycle or Lifecycle.extend()
+        self.security_groups = self.network.security_groups
         self._encryption_key = encryption_key
-        self._shared_mounts: Sequence[Mount] = ()
+        self._lifecycle = lifecycle or Lifecycle.extend()
+        self._mounts = tuple(storage.bind(self, self.network) for storage in shared_storage)
+        self._database = accounting.bind(self, self.network) if accounting else None
+        self._spec = ClusterSpec(
+            groups=self.instance_groups,
+            cluster_name=cluster_name,
+            subnets=_subnet_specs(self.network.subnets, self.network.subnet_cidrs),
+            security_group_count=len(self.security_groups),
+            open_security_groups=_open_groups(self.security_groups),
+            group_subnets=tuple(_subnet_specs(group.subnets) for group in self.instance_groups),
+            shared_mounts=self._mounts,
+            mode=node_provisioning_mode,
+            strategy=slurm_config_strategy,
+            recovery=node_recovery,
+            accounting=_accounting_spec(self._database),
+            lifecycle=self._lifecycle,
+            lifecycle_files=files_below(self._lifecycle.folder),
+            brought_bucket_name=lifecycle_bucket.bucket_name if lifecycle_bucket else None,
+            topology=topology or Topology.auto(),
+            slurm_version=slurm_version,
+        )
+        self.topology_plan: Plan | None = synth_plan(self._spec)
+        report(self, validate(self._spec), self.topology_plan)
         self.lifecycle_bucket: s3.IBucket = lifecycle_bucket or make_bucket(
             self, encryption_key=encryption_key, access_logs=access_logs_bucket, removal_policy=removal_policy
         )
-        self._deployment = Deployment(
-            self,
-            groups=self.instance_groups,
-            topology=topology or Topology.auto(),
-            slurm_version=slurm_version,
-            lifecycle=self._lifecycle,
-            bucket=self.lifecycle_bucket,
-            options=handler or HandlerOptions(),
-        )
-        self.execution_role, self.controller_role = self._make_roles(execution_role)
-        self._resource = _Cfn(
-            self,
-            "Resource",
-            cluster_name=cluster_name,
-            instance_groups=[self._render(group) for group in self.instance_groups],
-            vpc_config=_render.vpc_config(self.network.subnets, self.network.security_groups),
-            node_recovery=node_recovery.value,
-            node_provisioning_mode=(
-                "Continuous" if node_provisioning_mode is NodeProvisioningMode.CONTINUOUS else None
-            ),
-            orchestrator=_Cfn.OrchestratorProperty(
-                slurm=_Cfn.ClusterOrchestratorSlurmConfigProperty(
-                    slurm_config_strategy=_strategy(node_provisioning_mode, slurm_config_strategy)
-                )
-            ),
-        )
-        # Nodes start before the last policy or route of the stack exists, unless they are told to wait.
-        self._resource.node.add_dependency(self.network, self.execution_role, self.controller_role)
+        self._deployment = Deployment(self, self._spec, self.lifecycle_bucket, handler or HandlerOptions())
+        self.execution_role, self.controller_role = self._roles(execution_role, controller_role)
+        self._resource = self._make_resource()
         self.cluster_arn = self._resource.attr_cluster_arn
         self._initial = self._deployment.make_initial_topology(self._resource)
         self._add_outputs()
 
-    @property
-    def connections(self) -> ec2.Connections:
-        """The nodes' security groups."""
-        return self.network.connections
+    @classmethod
+    def from_cluster_attributes(
+        cls,
+        scope: Construct,
+        id: str,  # noqa: A002 - CDK's name for it
+        *,
+        cluster_arn: str,
+        security_groups: Sequence[ec2.ISecurityGroup] = (),
+        execution_role: iam.IRole | None = None,
+        controller_role: iam.IRole | None = None,
+    ) -> ClusterBase:
+        """A cluster that exists: for its metrics, events and grants.
 
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """The role of the compute and login nodes: what it may, every user of the cluster may."""
-        return self.execution_role.grant_principal
+        :param cluster_arn: ``arn:…:cluster/<id>``, the output ClusterArn.
+        :param security_groups: of its nodes; without them ``connections`` allows nothing.
+        :param execution_role: of its compute and login nodes; without it grants to the cluster have no effect.
+        :param controller_role: default: ``execution_role``.
+        """
+        return ImportedCluster(
+            scope,
+            id,
+            cluster_arn=cluster_arn,
+            security_groups=security_groups,
+            execution_role=execution_role,
+            controller_role=controller_role,
+        )
 
-    def _make_roles(self, given: iam.IRole | None) -> tuple[iam.IRole, iam.IRole]:
-        """(nodes' role, controller's role)."""
-        nodes = given or permissions.make_instance_role(self, "ExecutionRole")
-        controller = given or permissions.make_instance_role(self, "ControllerRole")
-        subnets = [subnet.subnet_id for subnet in self.network.subnets]
-        groups = [group.security_group_id for group in self.network.security_groups]
-        for role in dict.fromkeys((nodes, controller)):
+    def _roles(self, nodes: iam.IRole | None, controller: iam.IRole | None) -> tuple[iam.IRole, iam.IRole]:
+        """(nodes' role, controller's role), with what each needs."""
+        controller = controller or nodes or permissions.make_instance_role(self, "ControllerRole")
+        nodes = nodes or permissions.make_instance_role(self, "ExecutionRole")
+        others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
+        subnets, groups = self._network_ids()
+        for role in {role.node.path: role for role in (nodes, controller, *others)}.values():
             permissions.allow_instance(role, self.lifecycle_bucket, self._deployment.prefix_root, subnets, groups)
-        permissions.allow_agent(controller)
+        controllers = [group.execution_role or controller for group in self._controllers()]
+        for role in {role.node.path: role for role in (controller, *controllers)}.values():
+            permissions.allow_agent(role)
+            if self._database is not None:
+                permissions.allow_accounting(role, self._database.secret)
         return nodes, controller
+
+    def _controllers(self) -> list[InstanceGroup]:
+        return [group for group in self.instance_groups if group.role is NodeRole.CONTROLLER]
+
+    def _network_ids(self) -> tuple[list[str], list[str]]:
+        """(subnets, security groups) of the cluster and of all groups, each once."""
+        subnets = [*self.network.subnets, *(subnet for group in self.instance_groups for subnet in group.subnets)]
+        groups = [*self.security_groups, *(one for group in self.instance_groups for one in group.security_groups)]
+        return (
+            list(dict.fromkeys(subnet.subnet_id for subnet in subnets)),
+            list(dict.fromkeys(group.security_group_id for group in groups)),
+        )
+
+    def _make_resource(self) -> _Cfn:
+        continuous = self._spec.mode is NodeProvisioningMode.CONTINUOUS
+        resource = _Cfn(
+            self,
+            "Resource",
+            cluster_name=self._spec.cluster_name,
+            instance_groups=[self._render(group) for group in self.instance_groups],
+            vpc_config=_render.vpc_config(self.network.subnets, self.security_groups),
+            node_recovery=self._spec.recovery.value,
+            node_provisioning_mode=NodeProvisioningMode.CONTINUOUS.value if continuous else None,
+            # An empty map says Slurm, and is all that continuous provisioning accepts.
+            orchestrator=_Cfn.OrchestratorProperty(
+                slurm=_Cfn.ClusterOrchestratorSlurmConfigProperty(slurm_config_strategy=self._strategy())
+            ),
+        )
+        _render.override_newer_properties(resource, self.instance_groups, self._database)
+        # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
+        resource.node.add_dependency(self.network, self.execution_role, self.controller_role)
+        return resource
+
+    def _strategy(self) -> str | None:
+        """Outside of continuous provisioning it must be named."""
+        if self._spec.strategy is not None:
+            return self._spec.strategy.value
+        return None if self._spec.mode is NodeProvisioningMode.CONTINUOUS else SlurmConfigStrategy.MANAGED.value
 
     def _render(self, group: InstanceGroup) -> _Cfn.ClusterInstanceGroupProperty:
         role = self.controller_role if group.role is NodeRole.CONTROLLER else self.execution_role
@@ -134,9 +225,9 @@ class SlurmCluster(Resource):
             lifecycle_s3_uri=self._deployment.lifecycle_s3_uri,
             lifecycle=self._lifecycle,
             encryption_key=self._encryption_key,
-            shared_mounts=self._shared_mounts,
+            shared_mounts=self._mounts,
             subnets=self.network.subnets,
-            security_groups=self.network.security_groups,
+            security_groups=self.security_groups,
         )
         return _render.instance_group(group, context)
 
@@ -154,8 +245,20 @@ class SlurmCluster(Resource):
             CfnOutput(self, name, value=value)
 
 
-def _strategy(mode: NodeProvisioningMode, wanted: SlurmConfigStrategy | None) -> str | None:
-    """Outside Continuous it must be named; in Continuous it must not."""
-    if wanted is not None:
-        return wanted.value
-    return None if mode is NodeProvisioningMode.CONTINUOUS else SlurmConfigStrategy.MANAGED.value
+def _subnet_specs(subnets: Sequence[ec2.ISubnet], cidrs: Sequence[str | None] | None = None) -> tuple[SubnetSpec, ...]:
+    known = cidrs if cidrs is not None else [subnet_cidr(subnet) for subnet in subnets]
+    return tuple(
+        SubnetSpec(subnet.node.path, subnet.availability_zone, cidr)
+        for subnet, cidr in zip(subnets, known, strict=True)
+    )
+
+
+def _open_groups(groups: Sequence[ec2.ISecurityGroup]) -> tuple[str, ...]:
+    """Those made in this app that let everything out; of imported ones nobody knows."""
+    return tuple(
+        group.node.path for group in groups if isinstance(group, ec2.SecurityGroup) and group.allow_all_outbound
+    )
+
+
+def _accounting_spec(database: AccountingDatabase | None) -> AccountingSpec | None:
+    return AccountingSpec(database.endpoint, database.port, database.database_name) if database else None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 
 import jsii
-from aws_cdk import Fn, Tags
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-__all__ = ["ClusterNetwork"]
+from ._vpc import NewVpc
 
-_CIDR = "10.0.0.0/16"
-# Half of the VPC: 32,763 addresses of a /16, enough for 1,023 P5 instances with 32 addresses each.
-_COMPUTE_BITS = 1
-# A /24 of a /16, the last one, for the NAT gateway.
-_PUBLIC_BITS = 8
+__all__ = ["ClusterNetwork", "subnet_cidr"]
+
 # What nodes call: lifecycle logs and Session Manager (HyperPod itself), and the APIs that the topology agent asks.
 _ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "ec2", "monitoring", "sts")
 
@@ -41,7 +36,7 @@ class ClusterNetwork(Construct):
         vpc: ec2.IVpc | None = None,
         subnets: Sequence[ec2.ISubnet] = (),
         security_groups: Sequence[ec2.ISecurityGroup] = (),
-        cidr: str = _CIDR,
+        cidr: str = "10.0.0.0/16",
         availability_zone: str | None = None,
         availability_zone_id: str | None = None,
         internet_access: bool = False,
@@ -60,40 +55,68 @@ class ClusterNetwork(Construct):
             new security group allows HTTPS to S3 alone; by default to anywhere that the subnet has a route to.
         """
         super().__init__(scope, id)
-        made = _NewVpc(self, cidr, availability_zone, availability_zone_id, internet_access) if vpc is None else None
-        self.vpc: ec2.IVpc = made.vpc if made else vpc  # type: ignore[assignment]  # one of both is there
-        self.subnets: Sequence[ec2.ISubnet] = [made.subnet] if made else list(subnets) or _first_private(self.vpc)
+        self._made: NewVpc | None = None
+        if vpc is None:
+            self._made = NewVpc(self, cidr, availability_zone, availability_zone_id, internet_access)
+            vpc, subnets = self._made.vpc, [self._made.subnet]
+        self.vpc = vpc
+        self.subnets: Sequence[ec2.ISubnet] = list(subnets) or _first_private(vpc)
         self.security_groups: Sequence[ec2.ISecurityGroup] = list(security_groups) or [
-            _new_security_group(self, self.vpc, internet_access, s3_prefix_list_id)
+            _new_security_group(self, vpc, internet_access, s3_prefix_list_id)
         ]
         self._connections = ec2.Connections(security_groups=list(self.security_groups))
-        if made:
-            self._add_endpoints(() if internet_access else _ENDPOINTS)
+        self._has_endpoints = self._made is not None and not internet_access
+        if self._made is not None:
+            vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+        for name in _ENDPOINTS:
+            self.add_endpoint(name)
 
     @property
     def connections(self) -> ec2.Connections:
         """The nodes' security groups."""
         return self._connections
 
-    def _add_endpoints(self, names: Sequence[str]) -> None:
-        """The endpoints get the nodes' own security group, which already allows all traffic to itself."""
-        self.vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
-        for name in names:
-            ec2.InterfaceVpcEndpoint(
-                self,
-                name,
-                vpc=self.vpc,
-                service=ec2.InterfaceVpcEndpointAwsService(name),
-                open=False,
-                private_dns_enabled=True,
-                security_groups=list(self.security_groups),
-                subnets=ec2.SubnetSelection(subnets=list(self.subnets)),
-            )
+    @property
+    def subnet_cidrs(self) -> Sequence[str | None]:
+        """CIDR blocks of ``subnets``; None for those of a brought VPC that do not tell."""
+        return [self._made.compute_cidr] if self._made else [subnet_cidr(subnet) for subnet in self.subnets]
+
+    def add_endpoint(self, service: str) -> None:
+        """An interface endpoint for an AWS service, such as ``secretsmanager``, where nodes have no other way to it.
+
+        Does nothing in a VPC that was brought, or one with a way to the internet, or when it is there already.
+        """
+        if not self._has_endpoints or self.node.try_find_child(service) is not None:
+            return
+        ec2.InterfaceVpcEndpoint(
+            self,
+            service,
+            vpc=self.vpc,
+            service=ec2.InterfaceVpcEndpointAwsService(service),
+            open=False,
+            private_dns_enabled=True,
+            security_groups=list(self.security_groups),  # they allow all traffic among their members
+            subnets=ec2.SubnetSelection(subnets=list(self.subnets)),
+        )
+
+    def database_subnets(self) -> ec2.SubnetSelection:
+        """Subnets in two zones: new ones in a new VPC, the private ones of a VPC that was brought."""
+        if self._made is not None:
+            return ec2.SubnetSelection(subnets=self._made.database_subnets())
+        return ec2.SubnetSelection(subnets=self.vpc.private_subnets or self.vpc.isolated_subnets)
 
 
 def _first_private(vpc: ec2.IVpc) -> list[ec2.ISubnet]:
     """One subnet, so that all nodes share a zone: HyperPod picks any of those it is given."""
     return [(vpc.private_subnets or vpc.isolated_subnets or vpc.public_subnets)[0]]
+
+
+def subnet_cidr(subnet: ec2.ISubnet) -> str | None:
+    """A subnet's CIDR block; None for an imported subnet that was not told it."""
+    try:
+        return subnet.ipv4_cidr_block
+    except RuntimeError:
+        return None
 
 
 def _new_security_group(
@@ -114,57 +137,3 @@ def _new_security_group(
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "Internet")
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTP, "Internet, for package mirrors")
     return group
-
-
-class _NewVpc:
-    """The resources of a new VPC. Not ``ec2.Vpc``: in a stack with an environment that looks the zones up."""
-
-    def __init__(
-        self, scope: Construct, cidr: str, zone: str | None, zone_id: str | None, internet_access: bool
-    ) -> None:
-        self._scope = scope
-        self._block = ipaddress.IPv4Network(cidr)
-        self._zone = zone or Fn.select(0, Fn.get_azs())
-        self._zone_id = zone_id
-        self._resource = ec2.CfnVPC(scope, "Vpc", cidr_block=cidr, enable_dns_hostnames=True, enable_dns_support=True)
-        Tags.of(self._resource).add("Name", scope.node.path)
-        first_half = next(self._block.subnets(prefixlen_diff=_COMPUTE_BITS))
-        self.subnet = ec2.PrivateSubnet(
-            scope, "Compute", availability_zone=self._zone, cidr_block=str(first_half), vpc_id=self._resource.ref
-        )
-        self._name_and_place(self.subnet)
-        self.vpc = self._imported(str(first_half))
-        if internet_access:
-            self._open_to_internet()
-
-    def _imported(self, compute_cidr: str) -> ec2.IVpc:
-        return ec2.Vpc.from_vpc_attributes(
-            self._scope,
-            "Network",
-            vpc_id=self._resource.ref,
-            availability_zones=[self._zone],
-            vpc_cidr_block=str(self._block),
-            isolated_subnet_ids=[self.subnet.subnet_id],
-            isolated_subnet_route_table_ids=[self.subnet.route_table.route_table_id],
-            isolated_subnet_ipv4_cidr_blocks=[compute_cidr],
-        )
-
-    def _open_to_internet(self) -> None:
-        last = list(self._block.subnets(prefixlen_diff=_PUBLIC_BITS))[-1]
-        public = ec2.PublicSubnet(
-            self._scope, "Public", availability_zone=self._zone, cidr_block=str(last), vpc_id=self._resource.ref
-        )
-        self._name_and_place(public)
-        gateway = ec2.CfnInternetGateway(self._scope, "InternetGateway")
-        attachment = ec2.CfnVPCGatewayAttachment(
-            self._scope, "InternetAttachment", vpc_id=self._resource.ref, internet_gateway_id=gateway.ref
-        )
-        public.add_default_internet_route(gateway.ref, attachment)
-        self.subnet.add_default_nat_route(public.add_nat_gateway().ref)
-
-    def _name_and_place(self, subnet: ec2.Subnet) -> None:
-        Tags.of(subnet).add("Name", subnet.node.path)
-        resource = subnet.node.default_child
-        if self._zone_id is not None and isinstance(resource, ec2.CfnSubnet):
-            resource.availability_zone = None
-            resource.availability_zone_id = self._zone_id

@@ -13,19 +13,24 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from slurm_topology.core import metric_names
+
 __all__ = [
-    "METRIC_NAMESPACE",
+    "CLUSTER_EVENTS",
+    "DESCRIBE_CLUSTER",
+    "MANAGE_NODES",
+    "allow_accounting",
     "allow_agent",
     "allow_describing",
     "allow_handler",
     "allow_instance",
+    "grant",
     "make_handler_role",
     "make_instance_role",
 ]
-
-METRIC_NAMESPACE = "HyperPodSlurm/Topology"
 
 # What HyperPod does in the customer's VPC with the execution role ("Additional permissions for using SageMaker
 # HyperPod in a VPC", SageMaker developer guide). EC2 offers no resource-level control for the Describe actions.
@@ -43,7 +48,14 @@ _VPC_WRITE = (
     "ec2:DeleteNetworkInterfacePermission",
     "ec2:DetachNetworkInterface",
 )
-_DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
+DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
+CLUSTER_EVENTS = ("sagemaker:DescribeClusterEvent", "sagemaker:ListClusterEvents")
+MANAGE_NODES = (
+    "sagemaker:BatchAddClusterNodes",
+    "sagemaker:BatchDeleteClusterNodes",
+    "sagemaker:BatchRebootClusterNodes",
+    "sagemaker:BatchReplaceClusterNodes",
+)
 
 
 def make_instance_role(scope: Construct, id: str) -> iam.Role:  # noqa: A002 - CDK's name for it
@@ -90,13 +102,13 @@ def allow_agent(role: iam.IRole) -> None:
     stack = Stack.of(role)
     for statement in (
         # Its own cluster's id is made by SageMaker while the agent already runs: the ARN cannot be known before.
-        _statement("AgentCluster", _DESCRIBE_CLUSTER, [_arn(stack, "sagemaker", "cluster/*")]),
+        _statement("AgentCluster", DESCRIBE_CLUSTER, [_arn(stack, "sagemaker", "cluster/*")]),
         _statement("AgentTopology", ("ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes"), ["*"]),
         iam.PolicyStatement(
             sid="AgentMetrics",
             actions=["cloudwatch:PutMetricData"],
             resources=["*"],
-            conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
+            conditions={"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}},
         ),
     ):
         role.add_to_principal_policy(statement)
@@ -146,10 +158,20 @@ def allow_handler(
         bucket.encryption_key.grant_encrypt_decrypt(role)
 
 
+def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> None:
+    """slurmdbd on the controller reads the database's password."""
+    secret.grant_read(role)
+
+
+def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> iam.Grant:
+    """What others may do with one cluster."""
+    return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[cluster_arn])
+
+
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
     """Reading this one cluster. A policy of its own, because its resource exists only after the cluster does."""
     policy = iam.Policy(
-        scope, "DescribePolicy", statements=[_statement("DescribeCluster", _DESCRIBE_CLUSTER, [cluster_arn])]
+        scope, "DescribePolicy", statements=[_statement("DescribeCluster", DESCRIBE_CLUSTER, [cluster_arn])]
     )
     policy.attach_to_role(role)
     return policy

@@ -1,0 +1,152 @@
+"""What can be done with a cluster, made here or brought by its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import jsii
+from aws_cdk import Duration, Fn, Resource
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from slurm_topology.core import metric_names
+from slurm_topology.core.metric_names import Metric
+
+from . import permissions
+
+__all__ = ["ClusterBase"]
+
+
+@jsii.implements(ec2.IConnectable, iam.IGrantable)
+class ClusterBase(Resource):
+    """Base of SlurmCluster and of imported clusters. Attributes that a subclass sets before use:"""
+
+    cluster_arn: str
+    """``arn:…:cluster/<id>``."""
+
+    execution_role: iam.IRole | None
+    """The role of the compute and login nodes; None when an imported cluster was not told it."""
+
+    controller_role: iam.IRole | None
+    """The role of the controller."""
+
+    security_groups: Sequence[ec2.ISecurityGroup]
+
+    @property
+    def cluster_id(self) -> str:
+        """The last part of the ARN, which Session Manager's targets begin with: ``sagemaker-cluster:<id>_…``."""
+        return Fn.select(1, Fn.split("/", self.cluster_arn))
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The nodes' security groups."""
+        return ec2.Connections(security_groups=list(self.security_groups))
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """The role of the compute and login nodes: what it may, every user of the cluster may."""
+        if self.execution_role is None:
+            return cast(iam.IPrincipal, iam.UnknownPrincipal(resource=self))
+        return self.execution_role.grant_principal
+
+    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        """Let ``grantee`` do these actions of SageMaker on this cluster."""
+        return permissions.grant(grantee, self.cluster_arn, actions)
+
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` see the cluster, its nodes and its events."""
+        return self.grant(grantee, *permissions.DESCRIBE_CLUSTER, *permissions.CLUSTER_EVENTS)
+
+    def grant_manage_nodes(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` see the cluster, and add, delete, reboot and replace nodes."""
+        return self.grant(grantee, *permissions.DESCRIBE_CLUSTER, *permissions.MANAGE_NODES)
+
+    def grant_update_software(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Let ``grantee`` see the cluster, and move its nodes to a newer image."""
+        return self.grant(grantee, *permissions.DESCRIBE_CLUSTER, "sagemaker:UpdateClusterSoftware")
+
+    def metric(self, name: str, **options: Any) -> cloudwatch.Metric:
+        """A metric of this cluster's topology agent; ``options`` are those of ``cloudwatch.Metric``."""
+        return cloudwatch.Metric(
+            namespace=metric_names.NAMESPACE,
+            metric_name=name,
+            dimensions_map={metric_names.DIMENSION: self.cluster_arn},
+            **{"period": Duration.minutes(5), **options},
+        )
+
+    def metric_passes(self, **options: Any) -> cloudwatch.Metric:
+        """Reconcile passes that ended. Default: their number in five minutes."""
+        return self._metric(metric_names.PASSES, "Sum", options)
+
+    def metric_changes(self, **options: Any) -> cloudwatch.Metric:
+        """Topologies put in force. Default: their number in five minutes."""
+        return self._metric(metric_names.CHANGES, "Sum", options)
+
+    def metric_failures(self, **options: Any) -> cloudwatch.Metric:
+        """Passes that failed. Default: their number in five minutes."""
+        return self._metric(metric_names.FAILURES, "Sum", options)
+
+    def metric_yields(self, **options: Any) -> cloudwatch.Metric:
+        """Passes that left the topology to another writer. Default: their number in five minutes."""
+        return self._metric(metric_names.YIELDS, "Sum", options)
+
+    def metric_unplaced_nodes(self, **options: Any) -> cloudwatch.Metric:
+        """Nodes whose place in the network is not known. Default: the most in five minutes."""
+        return self._metric(metric_names.UNPLACED_NODES, "Maximum", options)
+
+    def metric_seconds_since_match(self, **options: Any) -> cloudwatch.Metric:
+        """Time since Slurm's topology was last seen equal to the network. Default: the longest in five minutes."""
+        return self._metric(metric_names.SECONDS_SINCE_MATCH, "Maximum", options)
+
+    def metric_reconfigure_seconds(self, **options: Any) -> cloudwatch.Metric:
+        """How long `scontrol reconfigure` took. Default: the longest in five minutes."""
+        return self._metric(metric_names.RECONFIGURE_SECONDS, "Maximum", options)
+
+    def on_state_change(self, id: str, **options: Any) -> events.Rule:  # noqa: A002 - CDK's name for it
+        """A rule for changes of the cluster's status; ``options`` are those of ``events.Rule``, and ``target``."""
+        return self._rule(id, "SageMaker HyperPod Cluster State Change", {"ClusterArn": [self.cluster_arn]}, options)
+
+    def on_node_health(self, id: str, **options: Any) -> events.Rule:  # noqa: A002 - CDK's name for it
+        """A rule for nodes found faulty, with the reason and the repair; ``options`` as of ``on_state_change``."""
+        detail = {"ClusterArn": [self.cluster_arn]}
+        return self._rule(id, "SageMaker HyperPod Cluster Node Health Event", detail, options)
+
+    def on_event(self, id: str, **options: Any) -> events.Rule:  # noqa: A002 - CDK's name for it
+        """A rule for all that happens to groups and instances (continuous provisioning only)."""
+        detail = {"EventDetails": {"ClusterArn": [self.cluster_arn]}}
+        return self._rule(id, "SageMaker HyperPod Cluster Event", detail, options)
+
+    def _metric(self, metric: Metric, statistic: str, options: dict[str, Any]) -> cloudwatch.Metric:
+        return self.metric(metric.name, **{"statistic": statistic, **options})
+
+    def _rule(self, id: str, detail_type: str, detail: dict[str, Any], options: dict[str, Any]) -> events.Rule:  # noqa: A002
+        target = options.pop("target", None)
+        pattern = events.EventPattern(source=["aws.sagemaker"], detail_type=[detail_type], detail=detail)
+        rule = events.Rule(self, id, event_pattern=pattern, **options)
+        if target is not None:
+            rule.add_target(target)
+        return rule
+
+
+class ImportedCluster(ClusterBase):
+    """What ``SlurmCluster.from_cluster_attributes`` gives."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,  # noqa: A002 - CDK's name for it
+        *,
+        cluster_arn: str,
+        security_groups: Sequence[ec2.ISecurityGroup],
+        execution_role: iam.IRole | None,
+        controller_role: iam.IRole | None,
+    ) -> None:
+        super().__init__(scope, id, environment_from_arn=cluster_arn)
+        self.cluster_arn = cluster_arn
+        self.security_groups = security_groups
+        self.execution_role = execution_role
+        self.controller_role = controller_role or execution_role

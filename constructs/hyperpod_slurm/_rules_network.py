@@ -1,0 +1,146 @@
+"""Rules about subnets and security groups. Ids HPS060 to HPS069."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from slurm_topology.core.model import Capability, Finding
+
+from ._rules import error, plural, warning
+from ._spec import ClusterSpec, SubnetSpec, facts
+from ._tokens import is_token, known_number
+from .instance_group import ComputeGroup, InstanceGroup, InterfaceType
+
+__all__ = ["RULES"]
+
+_MOST_SUBNETS = 16  # Subnets of VpcConfig
+_MOST_SECURITY_GROUPS = 5  # VpcSecurityGroupIds
+_RESERVED_ADDRESSES = 5  # of every subnet, by AWS (VPC user guide, "Subnet sizing")
+
+
+def number_of_subnets(spec: ClusterSpec) -> Iterator[Finding]:
+    for name, subnets in _subnets_by_user(spec):
+        if not 1 <= len(subnets) <= _MOST_SUBNETS:
+            got = plural(len(subnets), "subnet")
+            yield error("HPS060", name, f"expected 1 to {_MOST_SUBNETS} subnets; got {got}", "One is best: one zone.")
+
+
+def number_of_security_groups(spec: ClusterSpec) -> Iterator[Finding]:
+    counts = [("", spec.security_group_count)]
+    counts += [(group.name, len(group.security_groups)) for group in spec.groups]
+    for name, count in counts:
+        if count > _MOST_SECURITY_GROUPS:
+            yield error(
+                "HPS061", name, f"expected 1 to {_MOST_SECURITY_GROUPS} security groups; got {count}", "Merge some."
+            )
+
+
+def room_for_nodes(spec: ClusterSpec) -> Iterator[Finding]:
+    """Each network card of a Slurm node takes an address: a P5 instance 32 (HyperPod's prerequisites)."""
+    users: dict[tuple[SubnetSpec, ...], list[InstanceGroup]] = defaultdict(list)
+    for index, group in enumerate(spec.groups):
+        users[_subnets_of(spec, index)].append(group)
+    for subnets, groups in users.items():
+        room = _addresses(subnets)
+        needed = sum(_addresses_needed(group) for group in groups)
+        if room is not None and needed > room:
+            yield error(
+                "HPS062",
+                ", ".join(group.name for group in groups),
+                f"these groups need {needed} addresses, one for each network card; "
+                f"got {room} in {', '.join(subnet.name for subnet in subnets)}",
+                "Use larger subnets (a new network: cidr), or InterfaceType.EFA_ONLY.",
+            )
+
+
+def one_zone_for_efa(spec: ClusterSpec) -> Iterator[Finding]:
+    for index, group in enumerate(spec.groups):
+        zones = _zones(_subnets_of(spec, index))
+        if _has_fabric(group) and len(zones) > 1:
+            yield warning(
+                "HPS063",
+                group.name,
+                f"EFA does not cross Availability Zones; got subnets in {', '.join(zones)}, "
+                "of which HyperPod takes any",
+                "Give subnets of one zone.",
+            )
+
+
+def one_zone_for_a_partition(spec: ClusterSpec) -> Iterator[Finding]:
+    zones: dict[str, dict[str, str]] = defaultdict(dict)
+    for index, group in enumerate(spec.groups):
+        found = _zones(_subnets_of(spec, index))
+        if isinstance(group, ComputeGroup) and _has_fabric(group) and len(found) == 1:
+            zones[group.partition_name][group.name] = found[0]
+    for partition, by_group in zones.items():
+        if len(set(by_group.values())) > 1:
+            places = ", ".join(f"{group} in {zone}" for group, zone in by_group.items())
+            yield warning(
+                "HPS064",
+                partition,
+                f"a job cannot use EFA across Availability Zones; got {places} in one partition",
+                "Give each zone a partition: jobs then stay in one fabric.",
+            )
+
+
+def closed_egress(spec: ClusterSpec) -> Iterator[Finding]:
+    for name in spec.open_security_groups:
+        yield warning(
+            "HPS065",
+            name,
+            "EFA health checks can fail when a security group lets everything out; got one that does",
+            "Make it with allow_all_outbound=False and allow all traffic to itself.",
+        )
+
+
+def _subnets_by_user(spec: ClusterSpec) -> Iterator[tuple[str, Sequence[SubnetSpec]]]:
+    yield "", spec.subnets
+    for group, subnets in zip(spec.groups, spec.group_subnets, strict=False):
+        if subnets:
+            yield group.name, subnets
+
+
+def _subnets_of(spec: ClusterSpec, index: int) -> tuple[SubnetSpec, ...]:
+    own = spec.group_subnets[index] if index < len(spec.group_subnets) else ()
+    return own or spec.subnets
+
+
+def _addresses(subnets: Sequence[SubnetSpec]) -> int | None:
+    """Free addresses in all of them; None when the size of one is not known."""
+    total = 0
+    for subnet in subnets:
+        if subnet.cidr is None or is_token(subnet.cidr):
+            return None
+        total += ipaddress.ip_network(subnet.cidr).num_addresses - _RESERVED_ADDRESSES
+    return total
+
+
+def _addresses_needed(group: InstanceGroup) -> int:
+    if not known_number(group.count):
+        return 0
+    known = facts(group)
+    cards = (known.network_cards if known else None) or 1
+    if isinstance(group, ComputeGroup) and group.interface_type is InterfaceType.EFA_ONLY:
+        cards = 1  # the first card alone has an address
+    return int(group.count) * cards
+
+
+def _zones(subnets: Sequence[SubnetSpec]) -> list[str]:
+    return sorted({subnet.zone for subnet in subnets if subnet.zone is not None and not is_token(subnet.zone)})
+
+
+def _has_fabric(group: InstanceGroup) -> bool:
+    known = facts(group)
+    return isinstance(group, ComputeGroup) and known is not None and known.capability is not Capability.NONE
+
+
+RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
+    number_of_subnets,
+    number_of_security_groups,
+    room_for_nodes,
+    one_zone_for_efa,
+    one_zone_for_a_partition,
+    closed_egress,
+)

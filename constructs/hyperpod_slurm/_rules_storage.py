@@ -1,0 +1,98 @@
+"""Rules about disks and file systems. Ids HPS050 to HPS059."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from slurm_topology.core.model import Finding
+
+from ._rules import error
+from ._spec import ClusterSpec
+from ._tokens import known_number, known_text
+from .storage import LustreMount, Mount, OpenZfsMount
+
+__all__ = ["RULES"]
+
+_MOST_VOLUME_GIB = 16384  # ClusterEbsVolumeSizeInGB
+_DNS_NAME = re.compile(r"(?=.{16,275}$)(fs|fc)i?-[0-9a-f]{8,}\..{4,253}")  # ClusterDnsName
+_MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")  # ClusterMountName
+_MOUNT_PATH = re.compile(r"/[a-zA-Z0-9._/-]{1,1023}")  # ClusterFsxMountPath
+
+
+def volume_size(spec: ClusterSpec) -> Iterator[Finding]:
+    for group in spec.groups:
+        size = group.ebs_volume.size_gib if group.ebs_volume else None
+        if known_number(size) and not 1 <= size <= _MOST_VOLUME_GIB:
+            yield error(
+                "HPS050",
+                group.name,
+                f"an EBS volume has 1 to {_MOST_VOLUME_GIB} GiB; got {size}",
+                "Use FSx for Lustre for more.",
+            )
+
+
+def one_file_system_of_a_kind(spec: ClusterSpec) -> Iterator[Finding]:
+    for group in spec.groups:
+        for kind, word in ((LustreMount, "Lustre"), (OpenZfsMount, "OpenZFS")):
+            count = sum(isinstance(mount, kind) for mount in spec.mounts_of(group))
+            if count > 1:
+                yield error(
+                    "HPS051",
+                    group.name,
+                    f"a group mounts at most one FSx for {word} file system, shared storage included; got {count}",
+                    "Mount further ones in a lifecycle script.",
+                )
+
+
+def mount_paths_differ(spec: ClusterSpec) -> Iterator[Finding]:
+    for group in spec.groups:
+        counts = Counter(mount.mount_path for mount in spec.mounts_of(group))
+        for path, count in counts.items():
+            if count > 1:
+                yield error(
+                    "HPS052",
+                    group.name,
+                    f"{count} file systems would be mounted at {path}; expected a path of its own for each",
+                    "Set mount_path.",
+                )
+
+
+def mount_values(spec: ClusterSpec) -> Iterator[Finding]:
+    for group in spec.groups:
+        for mount in spec.mounts_of(group):
+            yield from _wrong_values(group.name, mount)
+
+
+def _wrong_values(group: str, mount: Mount) -> Iterator[Finding]:
+    if known_text(mount.dns_name) and _DNS_NAME.fullmatch(mount.dns_name) is None:
+        yield error(
+            "HPS053",
+            group,
+            f"a file system is named by its DNS name, such as fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com; "
+            f"got {mount.dns_name!r}",
+            "See `aws fsx describe-file-systems`.",
+        )
+    if isinstance(mount, LustreMount) and known_text(mount.mount_name) and not _MOUNT_NAME.fullmatch(mount.mount_name):
+        yield error(
+            "HPS054",
+            group,
+            f"Lustre's mount name has 1 to 8 letters, digits, _ and -; got {mount.mount_name!r}",
+            "FSx gives it: LustreConfiguration.MountName of `aws fsx describe-file-systems`.",
+        )
+    if known_text(mount.mount_path) and _MOUNT_PATH.fullmatch(mount.mount_path) is None:
+        yield error(
+            "HPS055",
+            group,
+            f"a mount path is absolute, of letters, digits and . _ / -, and not / itself; got {mount.mount_path!r}",
+            "Choose another mount_path.",
+        )
+
+
+RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
+    volume_size,
+    one_file_system_of_a_kind,
+    mount_paths_differ,
+    mount_values,
+)

@@ -1,0 +1,107 @@
+"""A VPC made for EFA. Not ``ec2.Vpc``: in a stack with an environment, that looks the account's zones up."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import cached_property
+
+from aws_cdk import Fn, Tags
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+__all__ = ["NewVpc"]
+
+# Compute gets the first half: 32,763 addresses of a /16, enough for 1,023 P5 instances with 32 addresses each.
+_COMPUTE_BITS = 1
+# The NAT gateway gets the last /24 of a /16; databases two /28, before it and in zones of their own.
+_PUBLIC_BITS = 8
+_DATABASE_BITS = 12
+
+
+class NewVpc:
+    """The VPC's resources, made in ``scope``.
+
+    ``zone`` is a zone's name, ``zone_id`` its id; without both it is the region's first.
+    """
+
+    def __init__(
+        self, scope: Construct, cidr: str, zone: str | None, zone_id: str | None, internet_access: bool
+    ) -> None:
+        self._scope = scope
+        self._block = ipaddress.IPv4Network(cidr)
+        self._zone = zone or Fn.select(0, Fn.get_azs())
+        self._zone_id = zone_id
+        self._resource = ec2.CfnVPC(scope, "Vpc", cidr_block=cidr, enable_dns_hostnames=True, enable_dns_support=True)
+        Tags.of(self._resource).add("Name", scope.node.path)
+        self.compute_cidr = self._part(_COMPUTE_BITS, 0)
+        self.subnet = ec2.PrivateSubnet(
+            scope,
+            "Compute",
+            availability_zone=self._zone,
+            cidr_block=self.compute_cidr,
+            vpc_id=self._resource.ref,
+        )
+        self._finish(self.subnet)
+        if internet_access:
+            self._open_to_internet()
+
+    @cached_property
+    def vpc(self) -> ec2.IVpc:
+        """The VPC as other constructs want it."""
+        return ec2.Vpc.from_vpc_attributes(
+            self._scope,
+            "Network",
+            vpc_id=self._resource.ref,
+            availability_zones=[self._zone],
+            vpc_cidr_block=str(self._block),
+            isolated_subnet_ids=[self.subnet.subnet_id],
+            isolated_subnet_route_table_ids=[self.subnet.route_table.route_table_id],
+            isolated_subnet_ipv4_cidr_blocks=[self.compute_cidr],
+        )
+
+    def database_subnets(self) -> list[ec2.ISubnet]:
+        """Two subnets in the region's first two zones, without a way out."""
+        before_public = 2**_DATABASE_BITS - 2 ** (_DATABASE_BITS - _PUBLIC_BITS)
+        return [self._database_subnet(index, before_public - 2 + index) for index in range(2)]
+
+    def _database_subnet(self, index: int, part: int) -> ec2.ISubnet:
+        name = f"Database{index + 1}"
+        made = self._scope.node.try_find_child(name)
+        if isinstance(made, ec2.PrivateSubnet):
+            return made
+        return ec2.PrivateSubnet(
+            self._scope,
+            name,
+            availability_zone=Fn.select(index, Fn.get_azs()),
+            cidr_block=self._part(_DATABASE_BITS, part),
+            vpc_id=self._resource.ref,
+        )
+
+    def _part(self, bits: int, index: int) -> str:
+        """The ``index``-th of the 2^``bits`` equal parts of the VPC's block."""
+        prefix = self._block.prefixlen + bits
+        start = int(self._block.network_address) + index * 2 ** (32 - prefix)
+        return f"{ipaddress.IPv4Address(start)}/{prefix}"
+
+    def _open_to_internet(self) -> None:
+        public = ec2.PublicSubnet(
+            self._scope,
+            "Public",
+            availability_zone=self._zone,
+            cidr_block=self._part(_PUBLIC_BITS, 2**_PUBLIC_BITS - 1),
+            vpc_id=self._resource.ref,
+        )
+        self._finish(public)
+        gateway = ec2.CfnInternetGateway(self._scope, "InternetGateway")
+        attachment = ec2.CfnVPCGatewayAttachment(
+            self._scope, "InternetAttachment", vpc_id=self._resource.ref, internet_gateway_id=gateway.ref
+        )
+        public.add_default_internet_route(gateway.ref, attachment)
+        self.subnet.add_default_nat_route(public.add_nat_gateway().ref)
+
+    def _finish(self, subnet: ec2.Subnet) -> None:
+        Tags.of(subnet).add("Name", subnet.node.path)
+        resource = subnet.node.default_child
+        if self._zone_id is not None and isinstance(resource, ec2.CfnSubnet):
+            resource.availability_zone = None
+            resource.availability_zone_id = self._zone_id
