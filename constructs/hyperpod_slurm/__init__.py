@@ -5,37 +5,60 @@ Start with SlurmCluster; everything else here is an argument of it.
 
 from __future__ import annotations
 
+from ._cluster_base import ClusterBase
 from ._handler import HandlerOptions
+from .accounting import Accounting, AccountingDatabase, ExistingDatabase, NewDatabase
 from .capacity import Capacity
 from .cluster import SlurmCluster
 from .instance_group import ComputeGroup, ControllerGroup, DeepHealthCheck, InstanceGroup, InterfaceType, LoginGroup
 from .instance_type import ClusterInstanceType
 from .lifecycle import Lifecycle
 from .network import ClusterNetwork
+from .observability import TopologyAlarms, TopologyDashboard
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from .storage import EbsVolume, LustreMount, Mount, OpenZfsMount
+from .storage import (
+    EbsVolume,
+    LustreMount,
+    LustreThroughput,
+    Mount,
+    NewLustre,
+    NewOpenZfs,
+    OpenZfsMount,
+    SharedStorage,
+)
 from .topology import Topology, TopologyMode
 
 __all__ = [
+    "Accounting",
+    "AccountingDatabase",
     "Capacity",
+    "ClusterBase",
     "ClusterInstanceType",
     "ClusterNetwork",
     "ComputeGroup",
     "ControllerGroup",
     "DeepHealthCheck",
     "EbsVolume",
+    "ExistingDatabase",
     "HandlerOptions",
     "InstanceGroup",
     "InterfaceType",
     "Lifecycle",
     "LoginGroup",
     "LustreMount",
+    "LustreThroughput",
     "Mount",
+    "NewDatabase",
+    "NewLustre",
+    "NewOpenZfs",
     "NodeProvisioningMode",
     "NodeRecovery",
     "OpenZfsMount",
+    "SharedStorage",
     "SlurmCluster",
     "SlurmConfigStrategy",
     "Topology",
+    "TopologyAlarms",
+    "TopologyDashboard",
     "TopologyMode",
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ipaddress
 from functools import cached_property
 
-from aws_cdk import Fn, Tags
+from aws_cdk import Fn, RemovalPolicy, Tags
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_logs as logs
 from constructs import Construct
+
+from . import permissions
 
 __all__ = ["NewVpc"]
 
@@ -42,6 +45,7 @@ class NewVpc:
             vpc_id=self._resource.ref,
         )
         self._finish(self.subnet)
+        self._log_rejected_traffic()
         if internet_access:
             self._open_to_internet()
 
@@ -98,6 +102,21 @@ class NewVpc:
         )
         public.add_default_internet_route(gateway.ref, attachment)
         self.subnet.add_default_nat_route(public.add_nat_gateway().ref)
+
+    def _log_rejected_traffic(self) -> None:
+        """Accepted traffic of a training cluster would cost a fortune to log; what is refused is rare and worth a look."""
+        log_group = logs.LogGroup(
+            self._scope, "FlowLogs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+        )
+        ec2.CfnFlowLog(
+            self._scope,
+            "FlowLog",
+            resource_id=self._resource.ref,
+            resource_type="VPC",
+            traffic_type="REJECT",
+            log_group_name=log_group.log_group_name,
+            deliver_logs_permission_arn=permissions.make_flow_log_role(self._scope, log_group).role_arn,
+        )
 
     def _finish(self, subnet: ec2.Subnet) -> None:
         Tags.of(subnet).add("Name", subnet.node.path)

@@ -28,6 +28,7 @@ __all__ = [
     "allow_handler",
     "allow_instance",
     "grant",
+    "make_flow_log_role",
     "make_handler_role",
     "make_instance_role",
 ]
@@ -112,6 +113,14 @@ def allow_agent(role: iam.IRole) -> None:
         ),
     ):
         role.add_to_principal_policy(statement)
+
+
+def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
+    """VPC flow logs write to their log group."""
+    role = iam.Role(scope, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
+    log_group.grant_write(role)
+    log_group.grant(role, "logs:DescribeLogStreams")
+    return role
 
 
 def make_handler_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
