@@ -21,6 +21,17 @@ COMMANDS: dict[str, str] = {
     "plan": "say which topology each partition will get, and why",
     "render": "write topology.conf or topology.yaml from placement files",
     "check": "say what slurmctld would refuse, or silently mangle, in a topology file",
+    "show": "show the topology in force",
+    "status": "show what the agent does, has done and would do",
+    "reconcile": "run one pass of the agent: look, compare, put right",
+    "notify": "tell the agent on this machine to look now",
+    "history": "list the topologies that were put in force",
+    "rollback": "put a topology of the history in force again, and pause the agent",
+    "pause": "let the agent look and report, and write nothing",
+    "resume": "end a pause",
+    "rehearse": "say whether the live slurmctld would start with a topology file",
+    "install": "put the agent on this controller",
+    "uninstall": "take the agent away and put back what was there before",
 }
 
 

@@ -1,0 +1,281 @@
+"""The transaction: put a topology in force, whole or not at all.
+
+::
+
+    rehearse → journal → write → reconfigure → ping → read back → assign → release → (recorded by the pass)
+                           └────────────── any failure: restore ──────────────┘
+
+Invariants, at every instant and after a kill at any instant:
+
+1. what is on disk is a state that slurmctld starts with (``disk.steps_between``; each step is one rename);
+2. what slurmctld runs with is the old topology or the new one, whole;
+3. while ``transaction.json`` is there, it holds all that is needed to undo the change and to release what it held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slurm_topology.agent import findings, jobs, observe, readback
+from slurm_topology.agent.clock import Clock
+from slurm_topology.agent.daemon import start_unit, unit_state
+from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
+from slurm_topology.agent.files import Files
+from slurm_topology.agent.observation import Observation
+from slurm_topology.agent.rehearse import Rehearser, Verdict
+from slurm_topology.agent.settings import Settings
+from slurm_topology.agent.shell import Shell
+from slurm_topology.agent.slurm import Slurm
+from slurm_topology.agent.slurm_conf import SlurmConf, with_topology_plugin, without_topology_plugin
+from slurm_topology.agent.state import Original, Store, Transaction
+from slurm_topology.agent.text import digest
+from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyError
+from slurm_topology.core.model import ClusterTopology, Finding
+from slurm_topology.core.slurm_version import SlurmVersion
+
+__all__ = ["Applied", "Applier", "Change", "as_map"]
+
+POLL_SECONDS = 0.05
+LOG_WORDS = ("fatal", "error")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What to put in force.
+
+    ``topology`` None: the text is taken as it is, and read-back only has to answer (roll-back).
+    """
+
+    target: DiskState
+    topology: ClusterTopology | None
+    assignments: dict[str, str]
+    held_before: list[str]
+    reconfigure: bool = True
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What came of it."""
+
+    reconfigured: bool
+    reconfigure_seconds: float
+    read_back: str  # digest of Slurm's own view; "" when it wasn't asked
+    released: tuple[str, ...]
+    findings: tuple[Finding, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Applier:
+    """Applies changes to one observed Slurm."""
+
+    shell: Shell
+    files: Files
+    clock: Clock
+    slurm: Slurm
+    store: Store
+    rehearser: Rehearser
+    settings: Settings
+
+    def apply(self, change: Change, seen: Observation) -> Applied:
+        """Do it. Raises ApplyError; what was in force before is in force again then, as far as Slurm lets us."""
+        conf, version = _known(seen)
+        found = self.rehearse(change.target, seen)
+        self._journal(change, seen, conf)
+        try:
+            self.write(seen, change.target)
+            seconds = self._reconfigure(seen) if change.reconfigure else 0.0
+            read_back = self._verify(change, version) if change.reconfigure else ""
+        except (SlurmTopologyError, OSError) as error:
+            stage = error.stage if isinstance(error, ApplyError) else "write"
+            restored = self.restore(seen)
+            self.release(change.held_before)
+            self.store.end_transaction()
+            raise ApplyError(f"{error}. {restored}", stage) from error
+        found += self.assign(change.assignments)
+        released = self.release(change.held_before)
+        return Applied(change.reconfigure, seconds, read_back, released, found)
+
+    # ---- before
+
+    def rehearse(self, target: DiskState, seen: Observation) -> tuple[Finding, ...]:
+        """Raises ApplyError when the live slurmctld would refuse it.
+
+        Where it can't be tried, the checker's word has to do.
+        """
+        conf, _ = _known(seen)
+        rehearsal = self.rehearser.rehearse(target, conf, seen.slurmctld)
+        why = "; ".join(rehearsal.reasons)
+        if rehearsal.verdict is Verdict.REFUSED:
+            raise ApplyError(f"slurmctld would refuse this topology: {why}. Nothing was changed", "rehearse")
+        if rehearsal.verdict is Verdict.STARTS:
+            return ()
+        return (findings.not_rehearsed(rehearsal.reasons),)
+
+    def _journal(self, change: Change, seen: Observation, conf: SlurmConf) -> None:
+        self.remember_original(seen)
+        transaction = Transaction(
+            started_at=self.clock.now(),
+            conf_path=conf.path,
+            before=as_map(seen.disk),
+            after=as_map(change.target),
+            held_jobs=change.held_before,
+            partitions=change.assignments,
+        )
+        self.store.save_transaction(transaction)
+
+    def remember_original(self, seen: Observation) -> None:
+        """Before our first write: what uninstall will put back."""
+        conf, _ = _known(seen)
+        if self.store.load_original() is None:
+            self.store.save_original(Original(conf.path, as_map(seen.disk)))
+
+    # ---- the change
+
+    def write(self, seen: Observation, target: DiskState) -> None:
+        """From the observed state to the target, over safe states only. Raises ApplyError."""
+        conf, version = _known(seen)
+        for step in steps_between(seen.disk, target, version):
+            self.write_step(step, conf)
+
+    def read_text(self, path: str) -> str | None:
+        return self.files.read_text(Path(path))
+
+    def write_step(self, step: Step, conf: SlurmConf) -> None:
+        """One atomic change of the configuration folder. Raises ApplyError."""
+        try:
+            if step.what == PLUGIN:
+                self._write_plugin(step.text, Path(conf.plugin_file or conf.path))
+            elif step.text is None:
+                self.files.remove(Path(conf.path).with_name(step.what))
+            else:
+                self.files.write_atomically(Path(conf.path).with_name(step.what), step.text)
+        except OSError as error:
+            raise ApplyError(f"{step.what} can't be written beside {conf.path}: {error.strerror}", "write") from error
+
+    def _write_plugin(self, plugin: str | None, path: Path) -> None:
+        text = self.files.read_text(path)
+        if text is None:
+            raise ApplyError(f"{path} has gone while it was to be changed", "write")
+        edited = without_topology_plugin(text) if plugin is None else with_topology_plugin(text, plugin)
+        self.files.write_atomically(path, edited)
+
+    def _reconfigure(self, seen: Observation) -> float:
+        """Reconfigure and wait for the answer to a ping. Returns Slurm's own time in seconds. Raises ApplyError."""
+        log = Path(seen.slurm.log_file) if seen.slurm and seen.slurm.log_file else None
+        before = self.files.signature(log) if log else None
+        started = self.clock.monotonic()
+        try:
+            done = self.slurm.reconfigure()
+        except CommandError as error:
+            raise ApplyError(f"scontrol reconfigure: {error}", "reconfigure") from error
+        if not done.ok:
+            reason = self._log_words(log, before.size if before else 0) or done.last_words
+            raise ApplyError(f"slurmctld refused to reconfigure: {reason}", "reconfigure")
+        if not self.answers(self.settings.slurmctld_wait_seconds):
+            raise ApplyError("slurmctld doesn't answer after the reconfigure", "ping")
+        return self.clock.monotonic() - started
+
+    def _log_words(self, log: Path | None, offset: int) -> str:
+        """slurmctld's own words since ``offset``: scontrol only ever says "Unspecified error"."""
+        lines = self.files.read_from(log, offset).splitlines() if log else []
+        return "; ".join(line.partition("] ")[2] or line for line in lines if any(word in line for word in LOG_WORDS))[
+            -400:
+        ]
+
+    def answers(self, seconds: float) -> bool:
+        """Wait until a controller answers a ping."""
+        end = self.clock.monotonic() + seconds
+        while True:
+            try:
+                if any(line.up for line in self.slurm.ping()):
+                    return True
+            except CommandError:
+                pass  # a hanging ping is no answer
+            if self.clock.monotonic() >= end:
+                return False
+            self.clock.sleep(POLL_SECONDS)
+
+    def _verify(self, change: Change, version: SlurmVersion) -> str:
+        """Read back what Slurm runs with. Raises ApplyError when it isn't what was published."""
+        try:
+            words, seen = observe.in_force(self.slurm, version)
+        except CommandError as error:
+            raise ApplyError(f"the topology can't be read back: {error}", "read-back") from error
+        if change.topology is not None:
+            wrong = readback.disagreements(change.topology, seen)
+            if wrong:
+                raise ApplyError(
+                    "Slurm runs with another topology than was published: " + "; ".join(map(str, wrong)), "read-back"
+                )
+        return digest(words)
+
+    # ---- after
+
+    def assign(self, assignments: dict[str, str]) -> tuple[Finding, ...]:
+        """Give the partitions their topologies.
+
+        What Slurm refuses is a finding: the cluster's default is in force there.
+        """
+        tried = (self._assign(partition, topology) for partition, topology in assignments.items())
+        return tuple(finding for finding in tried if finding is not None)
+
+    def _assign(self, partition: str, topology: str) -> Finding | None:
+        try:
+            self.slurm.assign(partition, topology)
+        except CommandError as error:
+            return findings.not_assigned(partition, topology, str(error))
+        return None
+
+    def release(self, before: list[str]) -> tuple[str, ...]:
+        """Release what became BadConstraints through us. A Slurm that can't be asked is left for the next pass."""
+        try:
+            wanted = jobs.to_release(self.slurm.pending_jobs(), before, self.clock.now())
+            refused = self.slurm.release(wanted)
+        except CommandError:
+            return ()
+        return tuple(job for job in wanted if job not in refused)
+
+    # ---- undo
+
+    def restore(self, seen: Observation) -> str:
+        """Put back what was on disk and make sure that slurmctld runs with it.
+
+        Returns what was done, for the message.
+        """
+        conf, version = _known(seen)
+        try:
+            for step in steps_between(self.on_disk(conf), seen.disk, version):
+                self.write_step(step, conf)
+        except (ApplyError, OSError) as error:
+            return f"The files could not be put back: {error}"
+        return f"The files are as they were; {self._revive(seen, version)}"
+
+    def on_disk(self, conf: SlurmConf) -> DiskState:
+        """The state of the configuration folder now."""
+        return observe.disk_state(self.files, conf.path)
+
+    def _revive(self, seen: Observation, version: SlurmVersion) -> str:
+        """Slurm runs with the old topology, or is made to."""
+        if not self.answers(self.settings.slurmctld_wait_seconds):
+            if unit_state(self.shell, self.settings.slurmctld_unit) == "failed":
+                start_unit(self.shell, self.settings.slurmctld_unit)
+            return "slurmctld doesn't answer yet"
+        if seen.slurm is not None and digest(observe.in_force(self.slurm, version)[0]) == seen.slurm.in_force_digest:
+            return "slurmctld still runs with them"
+        done = self.slurm.reconfigure()
+        return (
+            "slurmctld runs with them again"
+            if done.ok and self.answers(self.settings.slurmctld_wait_seconds)
+            else "slurmctld did not take them"
+        )
+
+
+def as_map(disk: DiskState) -> dict[str, str | None]:
+    """A disk state as the journal writes it."""
+    return {CONF: disk.conf, YAML: disk.yaml, PLUGIN: disk.plugin}
+
+
+def _known(seen: Observation) -> tuple[SlurmConf, SlurmVersion]:
+    assert seen.conf is not None and seen.version is not None  # noqa: S101, PT018 (decide never acts without)
+    return seen.conf, seen.version

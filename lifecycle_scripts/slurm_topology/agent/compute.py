@@ -1,0 +1,131 @@
+"""From what was seen to what is wanted: the core's pipeline, fed with this cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.observation import Observation
+from slurm_topology.agent.places import Place, last_known, remembered
+from slurm_topology.core import inventory, pipeline
+from slurm_topology.core.model import Capability, ClusterTopology, Finding, Inventory, Node, NodeRole, Partition
+from slurm_topology.core.pipeline import Rendering
+from slurm_topology.core.read_scontrol import SlurmNode
+from slurm_topology.core.slurm_version import SlurmVersion
+
+__all__ = ["Wanted", "compute", "flat_like", "nodes_to_place"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The topology that this cluster should have, as the core computed and checked it."""
+
+    rendering: Rendering
+    inventory: Inventory
+    target: DiskState | None  # what the configuration folder should be; None when errors forbid to write
+    assignments: dict[str, str]  # partition → topology (25.05+)
+    incomplete: tuple[str, ...]  # nodes whose network could tell their place, and hasn't yet
+    places: dict[str, Place]  # last-known places, to be remembered
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def topology(self) -> ClusterTopology:
+        return self.rendering.topology
+
+
+def compute(seen: Observation, places: Mapping[str, Place], *, opt_out: bool) -> Wanted | None:
+    """What is wanted; None when Slurm's version or HyperPod's file isn't known.
+
+    ``opt_out``: also set TopologyPlugin to HyperPod's documented opt-out (25.05+, where topology.yaml beats that line).
+    """
+    if seen.version is None or seen.conf is None or seen.resource_config is None:
+        return None
+    inventory_now, findings = inventory.build(
+        resource_config=seen.resource_config,
+        slurm_nodes=nodes_to_place(seen),
+        groups=seen.plan.groups if seen.plan else (),
+        partitions=tuple(_partitions(seen)),
+    )
+    rendering = pipeline.compute(
+        inventory_now,
+        seen.version,
+        last_known=last_known(inventory_now, places),
+        wanted=seen.plan.wanted if seen.plan else None,
+        block_sizes=seen.plan.block_sizes if seen.plan else (),
+    )
+    return Wanted(
+        rendering=rendering,
+        inventory=inventory_now,
+        target=_target(seen, rendering, seen.version, opt_out),
+        assignments=_assignments(rendering.topology) if seen.version.has_topology_yaml else {},
+        incomplete=tuple(_incomplete(inventory_now)),
+        places=remembered(inventory_now, places),
+        findings=findings + rendering.findings,
+    )
+
+
+def nodes_to_place(seen: Observation) -> tuple[SlurmNode, ...]:
+    """The nodes that slurmctld will have after the next reconfigure:
+
+    slurm.conf's, and the dynamic ones that it has now.
+    """
+    live = {node.name: node for node in seen.slurm.nodes} if seen.slurm else {}
+    static = seen.conf.nodes if seen.conf else ()
+    if not static:
+        return tuple(live.values())
+    names = {node.name for node in static}
+    dynamic = (node for node in live.values() if node.name not in names and _is_dynamic(node))
+    listed = (live.get(node.name) or SlurmNode(node.name, node.address, node.hostname) for node in static)
+    return (*listed, *dynamic)
+
+
+def _is_dynamic(node: SlurmNode) -> bool:
+    return any(state.startswith("DYNAMIC") for state in node.states)
+
+
+def _partitions(seen: Observation) -> Iterator[Partition]:
+    """The partitions that Slurm will have: groups from the plan, nodes and Topology= from slurm.conf.
+
+    The live Topology= doesn't count here: the next reconfigure goes back to what slurm.conf's line names. A slurmctld
+    that is down can't tell the nodes, then the lines have to do.
+    """
+    planned = {partition.name: partition.groups for partition in seen.plan.partitions} if seen.plan else {}
+    lines = seen.conf.partitions if seen.conf else ()
+    live = seen.slurm.partitions if seen.slurm else None
+    topologies = {partition.name: partition.topology for partition in lines}
+    for partition in lines if live is None else live:
+        yield partition._replace(groups=planned.get(partition.name, ()), topology=topologies.get(partition.name))
+
+
+def _target(seen: Observation, rendering: Rendering, version: SlurmVersion, opt_out: bool) -> DiskState | None:
+    disk = seen.disk
+    if version.has_topology_yaml:
+        plugin = version.flat_plugin if opt_out else disk.plugin
+        return None if rendering.text is None else DiskState(disk.conf, rendering.text, plugin)
+    if rendering.text is not None:
+        return DiskState(rendering.text, None, rendering.plugin)
+    # flat needs no file; topology.conf, if there is one, isn't read any more
+    return disk._replace(plugin=rendering.plugin) if flat_like(rendering.plugin) else None
+
+
+def flat_like(plugin: str | None) -> bool:
+    """No line, or any of the names that Slurm has had for "no topology"."""
+    return plugin is None or plugin in ("topology/flat", "topology/default", "topology/none")
+
+
+def _assignments(topology: ClusterTopology) -> dict[str, str]:
+    return dict(sorted(topology.partitions.items()))
+
+
+def _incomplete(inventory_now: Inventory) -> Iterator[str]:
+    capability = {group.name: group.capability for group in inventory_now.groups if group.role is NodeRole.COMPUTE}
+    for node in inventory_now.nodes:
+        if not _placed(node, capability.get(node.group or "", Capability.NONE)):
+            yield node.name
+
+
+def _placed(node: Node, capability: Capability) -> bool:
+    if capability is Capability.BLOCK:
+        return node.placement.ultraserver_id is not None
+    return capability is Capability.NONE or bool(node.placement.network_nodes)

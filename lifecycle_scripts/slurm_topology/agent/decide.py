@@ -1,0 +1,278 @@
+"""What is to be done about what was seen: one explicit action, with a reason, for doing nothing too. Pure.
+
+The questions are asked in a fixed order (``MAY_WE``, ``IS_THERE_A_NEED``), the first that has an answer wins. What
+nobody objects to is done.
+
+Invariant: an action that can change what Slurm runs with is returned only when the wanted topology passed the
+checker, mode and pause allow it, no other writer insists, and the pace allows it. The rehearsal comes after this, in
+``apply``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import starmap
+from typing import NamedTuple
+
+from slurm_topology.agent import findings, pace, writers
+from slurm_topology.agent.compute import Wanted
+from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.observation import Observation, Role
+from slurm_topology.agent.picture import Picture
+from slurm_topology.agent.rehearse import Rehearsal, Verdict
+from slurm_topology.agent.settings import Mode, Settings
+from slurm_topology.agent.state import AgentState, Pause
+from slurm_topology.agent.text import digest
+from slurm_topology.core.model import Finding
+
+__all__ = ["Action", "Decision", "Reason", "Situation", "decide"]
+
+
+SLURM_DOWN_AGAIN_SECONDS = 10.0
+CONF_AHEAD_AGAIN_SECONDS = 10.0  # HyperPod's own reconfigure follows its edit within seconds
+
+
+class Action(str, Enum):
+    NOTHING = "nothing"
+    PUBLISH = "publish"  # files, reconfigure, assignments
+    RELOAD = "reload"  # the files are right, Slurm runs with others: reconfigure
+    RESTORE_FILE = "restore-file"  # Slurm is right, the file isn't: the next start would go wrong
+    ASSIGN = "assign"  # only the partitions' topologies
+    RESCUE = "rescue"  # slurmctld is down because of the files: put some there that it takes
+
+
+class Reason(str, Enum):
+    """Why this action. docs/operations.md says for each what it means and what to do."""
+
+    # nothing, because all is well
+    IN_FORCE = "in-force"
+    NOT_OURS = "not-ours"
+    STANDBY = "standby"
+    # nothing, because somebody said so
+    PAUSED = "paused"
+    OBSERVING = "observing"
+    # nothing yet
+    SLURM_DOWN = "slurm-down"
+    NO_SLURM_CONF = "no-slurm-conf"
+    NO_VERSION = "no-version"
+    VERSION_CHANGING = "version-changing"
+    NO_INPUT = "no-input"
+    CHECK_FAILED = "check-failed"
+    WAITING_FOR_PLACES = "waiting-for-places"
+    OVERRIDES = "overrides"
+    CONF_AHEAD = "conf-ahead"
+    YIELDING = "yielding"
+    BACKING_OFF = "backing-off"
+    CEILING = "ceiling"
+    # something
+    CHANGED = "changed"
+    REVERTED = "reverted"
+    REPAIRED = "repaired"
+    NOT_LOADED = "not-loaded"
+    FILE_WRONG = "file-wrong"
+    UNASSIGNED = "unassigned"
+    DOWN_BY_TOPOLOGY = "down-by-topology"
+    ROLLED_BACK = "rolled-back"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything a decision depends on."""
+
+    seen: Observation
+    wanted: Wanted | None  # None: nothing could be computed
+    picture: Picture | None  # how wanted, disk and Slurm compare; None without wanted
+    disk_verdict: Rehearsal | None  # only asked for when slurmctld is down
+    state: AgentState
+    pause: Pause | None
+    settings: Settings
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class Decision:
+    """``again_after_seconds``: when to look again without a trigger; None: the timer is early enough."""
+
+    action: Action
+    reason: Reason
+    target: DiskState | None = None
+    assignments: dict[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    again_after_seconds: float | None = None
+
+
+class Compared(NamedTuple):
+    """A situation in which something is wanted and could be compared."""
+
+    seen: Observation
+    wanted: Wanted
+    picture: Picture
+    state: AgentState
+    settings: Settings
+    mode: Mode
+
+
+def decide(situation: Situation) -> Decision:
+    for question in MAY_WE:
+        answer = question(situation)
+        if answer is not None:
+            return answer
+    if situation.wanted is None:
+        return _nothing(Reason.NO_INPUT)
+    if situation.picture is None:
+        return _nothing(Reason.CHECK_FAILED)
+    compared = Compared(
+        situation.seen, situation.wanted, situation.picture, situation.state, situation.settings, situation.mode
+    )
+    for each in IS_THERE_A_NEED:
+        answer = each(compared)
+        if answer is not None:
+            return answer
+    return _act(compared)
+
+
+def _nothing(reason: Reason, *found: Finding, again: float | None = None) -> Decision:
+    return Decision(Action.NOTHING, reason, findings=found, again_after_seconds=again)
+
+
+# ---- may we, can we?
+
+
+def _somewhere_else(situation: Situation) -> Decision | None:
+    return _nothing(Reason.STANDBY) if situation.seen.role is Role.STANDBY else None
+
+
+def _unknown_slurm(situation: Situation) -> Decision | None:
+    if situation.seen.conf is None:
+        return _nothing(Reason.NO_SLURM_CONF)
+    return _nothing(Reason.NO_VERSION) if situation.seen.version is None else None
+
+
+def _paused(situation: Situation) -> Decision | None:
+    pause = situation.pause
+    return None if pause is None else _nothing(Reason.PAUSED, findings.paused(pause.reason))
+
+
+def _down(situation: Situation) -> Decision | None:
+    """slurmctld is away: because of the files, which only we will mend, or for another reason, which isn't ours."""
+    if situation.seen.role is not Role.DOWN:
+        return None
+    verdict = situation.disk_verdict
+    if verdict is None or verdict.verdict is not Verdict.REFUSED:
+        return _nothing(Reason.SLURM_DOWN, findings.slurm_down(), again=SLURM_DOWN_AGAIN_SECONDS)
+    found = findings.down_by_topology(verdict.reasons)
+    if situation.mode is Mode.OBSERVE:
+        return _nothing(Reason.OBSERVING, found)
+    return Decision(Action.RESCUE, Reason.DOWN_BY_TOPOLOGY, findings=(found,))
+
+
+def _version_changing(situation: Situation) -> Decision | None:
+    seen = situation.seen
+    if seen.next_version is None or seen.version == seen.next_version:
+        return None
+    found = findings.version_changing(str(seen.version), str(seen.next_version), seen.slurmctld)
+    return _nothing(Reason.VERSION_CHANGING, found)
+
+
+MAY_WE: tuple[Callable[[Situation], Decision | None], ...] = (
+    _somewhere_else,
+    _unknown_slurm,
+    _paused,
+    _down,
+    _version_changing,
+)
+
+
+# ---- is there anything to do?
+
+
+def _all_right(compared: Compared) -> Decision | None:
+    picture = compared.picture
+    right = picture.disk_right and picture.force_right and not picture.assignments
+    return _nothing(Reason.IN_FORCE) if right else None
+
+
+def _observing(compared: Compared) -> Decision | None:
+    return _nothing(Reason.OBSERVING) if compared.mode is Mode.OBSERVE else None
+
+
+def _not_ours(compared: Compared) -> Decision | None:
+    guest = compared.mode is Mode.REPAIR and not compared.picture.broken
+    return _nothing(Reason.NOT_OURS) if guest else None
+
+
+def _yielding(compared: Compared) -> Decision | None:
+    """Another writer insists. We let it have its way, unless slurmctld couldn't start with its file."""
+    state, now = compared.state, compared.seen.now
+    if not writers.yields(state, now) or compared.picture.disk_refused:
+        return None
+    return _nothing(Reason.YIELDING, findings.yielding(state.yield_until - now, compared.seen.manager_active))
+
+
+# ---- is this the moment?
+
+
+def _waiting_for_places(compared: Compared) -> Decision | None:
+    """First boot: labels come one by one. While everything works as it is, publish once, when they are all there."""
+    wanted, state, now = compared.wanted, compared.state, compared.seen.now
+    late = state.first_pass_at > 0 and now - state.first_pass_at > compared.settings.first_boot_seconds
+    if state.complete_once or late or not wanted.incomplete or compared.picture.broken:
+        return None
+    return _nothing(Reason.WAITING_FOR_PLACES, findings.waiting_for_places(wanted.incomplete))
+
+
+def _overrides(compared: Compared) -> Decision | None:
+    """A node's own Topology= that names a unit which the wanted topology lacks: reconfigure and start would fail."""
+    lost = compared.picture.lost_overrides
+    return _nothing(Reason.OVERRIDES, *starmap(findings.override_in_the_way, lost)) if lost else None
+
+
+def _conf_ahead(compared: Compared) -> Decision | None:
+    """slurm.conf lacks nodes on which jobs run: the reconfigure that kills them is its writer's to do, not ours."""
+    nodes = compared.picture.busy_leaving
+    if not nodes:
+        return None
+    return _nothing(Reason.CONF_AHEAD, findings.conf_ahead(nodes), again=CONF_AHEAD_AGAIN_SECONDS)
+
+
+def _backing_off(compared: Compared) -> Decision | None:
+    state = compared.state
+    wait = state.not_before - compared.seen.now
+    same = digest(repr(compared.wanted.target)) == state.failed_wanted
+    due = not same or not 0 < wait <= compared.settings.backoff_limit_seconds
+    return None if due else _nothing(Reason.BACKING_OFF, again=wait)
+
+
+def _ceiling(compared: Compared) -> Decision | None:
+    per_minute = compared.settings.reconfigures_per_minute
+    wait = pace.seconds_until_allowed(compared.state.reconfigures, compared.seen.now, per_minute)
+    return _nothing(Reason.CEILING, again=wait) if wait > 0 else None
+
+
+IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
+    _all_right,
+    _observing,
+    _not_ours,
+    _yielding,
+    _waiting_for_places,
+    _overrides,
+    _conf_ahead,
+    _backing_off,
+    _ceiling,
+)
+
+
+def _act(compared: Compared) -> Decision:
+    picture = compared.picture
+    target, assignments = compared.wanted.target, dict(compared.wanted.assignments)
+    if picture.disk_right and picture.force_right:
+        return Decision(Action.ASSIGN, Reason.UNASSIGNED, None, dict(picture.assignments))
+    if picture.disk_right:
+        return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, assignments)
+    if picture.force_right:
+        return Decision(Action.RESTORE_FILE, Reason.FILE_WRONG, target, dict(picture.assignments))
+    if compared.mode is Mode.REPAIR:
+        return Decision(Action.PUBLISH, Reason.REPAIRED, target, assignments)
+    return Decision(Action.PUBLISH, Reason.REVERTED if picture.foreign else Reason.CHANGED, target, assignments)

@@ -1,0 +1,48 @@
+"""Which held jobs are ours to release. Pure.
+
+A pending job that doesn't fit the topology, even for a second, becomes BadConstraints with priority 0 and stays so
+after the topology is right again; only a release frees it. We release those that became so through a topology, and no
+other:
+
+* before an apply: jobs that were eligible when the topology was last seen right, and are held now that it isn't;
+* after an apply: jobs that weren't held before it.
+
+A job that was held before, or that was submitted later, stays as it is: its own request may be what is bad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from slurm_topology.agent.slurm import PendingJob
+
+__all__ = ["held", "held_before", "to_release"]
+
+
+def held(jobs: Iterable[PendingJob]) -> list[str]:
+    """Names of the jobs that Slurm has given up on, sorted; of an array only its number (its task list changes)."""
+    return sorted({_base(job.id) for job in jobs if job.bad_constraints})
+
+
+def held_before(jobs: Iterable[PendingJob], known_held: Collection[str], settled_at: float) -> list[str]:
+    """Of the jobs that are held now, those that aren't ours to release.
+
+    ``known_held``: held already when the topology was last right, at ``settled_at`` (0: never seen right).
+    """
+    return sorted({_base(job.id) for job in jobs if job.bad_constraints and not _victim(job, known_held, settled_at)})
+
+
+def _victim(job: PendingJob, known_held: Collection[str], settled_at: float) -> bool:
+    return 0 < job.submitted <= settled_at and _base(job.id) not in known_held
+
+
+def to_release(jobs: Iterable[PendingJob], before: Collection[str], until: float) -> tuple[str, ...]:
+    """The held jobs that weren't ``before`` and were submitted no later than ``until``, as Slurm names them."""
+    return tuple(
+        job.id for job in jobs if job.bad_constraints and _base(job.id) not in before and job.submitted <= until
+    )
+
+
+def _base(job: str) -> str:
+    """ "12_[3-9]", "12_4" and "12+1" belong to job 12."""
+    return job.partition("_")[0].partition("+")[0]

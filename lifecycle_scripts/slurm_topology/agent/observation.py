@@ -1,0 +1,80 @@
+"""What one look at the world saw. Frozen: deciding gets this and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.slurm import PendingJob
+from slurm_topology.agent.slurm_conf import SlurmConf
+from slurm_topology.core.model import ClusterTopology, Finding, Partition
+from slurm_topology.core.read_resource_config import ResourceConfig
+from slurm_topology.core.read_scontrol import SlurmNode
+from slurm_topology.core.slurm_version import SlurmVersion
+
+if TYPE_CHECKING:
+    from slurm_topology.core.plan_document import PlanDocument
+
+__all__ = ["Daemon", "Observation", "Role", "SlurmView"]
+
+
+class Role(str, Enum):
+    """What this machine's slurmctld is at the moment, by `scontrol ping`."""
+
+    ACTIVE = "active"
+    STANDBY = "standby"  # another controller answers for the cluster: only that one's agent may act
+    DOWN = "down"  # no controller answers
+
+
+class Daemon(NamedTuple):
+    """The slurmctld process of this machine."""
+
+    pid: int
+    arguments: tuple[str, ...]
+    binary: str  # what a reconfigure would execute
+
+    @property
+    def foreground(self) -> bool:
+        """Started with -D (alone or among other letters):
+
+        then a refused reconfigure kills it, after scontrol has said 0.
+        """
+        letters = (word for word in self.arguments[1:] if word.startswith("-") and not word.startswith("--"))
+        return any("D" in word.partition("=")[0] for word in letters if word[:2] not in ("-f", "-L", "-n"))
+
+
+@dataclass(frozen=True)
+class SlurmView:
+    """What a slurmctld that answers says."""
+
+    version: SlurmVersion
+    plugin: str  # TopologyPlugin in force
+    slurm_user: str
+    log_file: str | None
+    nodes: tuple[SlurmNode, ...]
+    partitions: tuple[Partition, ...]  # `topology` is the live value
+    in_force: ClusterTopology
+    in_force_digest: str  # of Slurm's own words
+    jobs: tuple[PendingJob, ...]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One look. What couldn't be seen is None and a finding."""
+
+    now: float
+    role: Role
+    active_host: str
+    daemon: Daemon | None
+    conf: SlurmConf | None
+    disk: DiskState
+    version: SlurmVersion | None  # of the slurmctld that answers, else of the one that would start
+    next_version: SlurmVersion | None  # of the one that a reconfigure or a start would execute
+    slurmctld: str  # path or name of that binary
+    slurm: SlurmView | None
+    resource_config: ResourceConfig | None
+    plan: PlanDocument | None
+    manager_active: bool  # HyperPod's own writer of topology files runs on this machine
+    findings: tuple[Finding, ...] = field(default=())

@@ -1,0 +1,185 @@
+"""Look at Slurm, the disk and HyperPod's file, and put it all into one frozen value. Changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from slurm_topology.agent import findings, readback
+from slurm_topology.agent.daemon import find_daemon, unit_active
+from slurm_topology.agent.disk import CONF, YAML, DiskState
+from slurm_topology.agent.files import Files
+from slurm_topology.agent.observation import Daemon, Observation, Role, SlurmView
+from slurm_topology.agent.settings import Settings
+from slurm_topology.agent.shell import Shell
+from slurm_topology.agent.slurm import ControllerLine, Slurm
+from slurm_topology.agent.slurm_conf import SlurmConf, read_slurm_conf
+from slurm_topology.agent.text import digest
+from slurm_topology.core import plan_document, read_resource_config
+from slurm_topology.core.errors import CommandError, InputError
+from slurm_topology.core.model import ClusterTopology, Finding
+from slurm_topology.core.read_scontrol import read_nodes, read_partitions
+from slurm_topology.core.slurm_version import SlurmVersion
+
+__all__ = ["Observer", "disk_state", "in_force", "role_of"]
+
+# Where slurm.conf is on HyperPod, and where Debian and SchedMD's packages put it: only asked when Slurm itself can't
+# tell.
+USUAL_CONF_PATHS = ("/opt/slurm/etc/slurm.conf", "/etc/slurm/slurm.conf", "/usr/local/etc/slurm.conf")
+
+Value = TypeVar("Value")
+
+
+@dataclass
+class Observer:
+    """Looks. One use: what went wrong on the way is collected in ``findings``."""
+
+    shell: Shell
+    files: Files
+    slurm: Slurm
+    settings: Settings
+    conf_path_known: str  # as Slurm told it in an earlier pass; "" when never
+    host_name: str
+
+    def __post_init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def look(self, now: float) -> Observation:
+        controllers = self._ping()
+        role, active_host = role_of(controllers, self.host_name)
+        config = self.slurm.config() if role is not Role.DOWN else {}
+        daemon = find_daemon(self.files, self.shell, self.settings.slurmctld_unit, config.get("SlurmctldPidFile"))
+        conf = self._conf(config.get("SLURM_CONF"), daemon)
+        slurmctld = daemon.binary if daemon else "slurmctld"
+        next_version = self._try("AGENT011", slurmctld, lambda: SlurmVersion.parse(self.slurm.version_of(slurmctld)))
+        version = SlurmVersion.parse(config["SLURM_VERSION"]) if "SLURM_VERSION" in config else next_version
+        view = self._view(config, version) if role is Role.ACTIVE and version is not None else None
+        return Observation(
+            now=now,
+            role=role,
+            active_host=active_host,
+            daemon=daemon,
+            conf=conf,
+            disk=disk_state(self.files, conf.path, conf) if conf else DiskState(),
+            version=version,
+            next_version=next_version,
+            slurmctld=slurmctld,
+            slurm=view,
+            resource_config=self._resource_config(),
+            plan=self._plan(),
+            manager_active=unit_active(self.shell, self.settings.manager_unit),
+            findings=tuple(self.findings),
+        )
+
+    # ---- Slurm
+
+    def _ping(self) -> tuple[ControllerLine, ...]:
+        return self._try("AGENT010", "scontrol ping", self.slurm.ping) or ()
+
+    def _view(self, config: Mapping[str, str], version: SlurmVersion) -> SlurmView:
+        words, meaning = in_force(self.slurm, version)
+        return SlurmView(
+            version=version,
+            plugin=config.get("TopologyPlugin", version.flat_plugin),
+            slurm_user=config.get("SlurmUser", "root"),
+            log_file=config.get("SlurmctldLogFile"),
+            nodes=read_nodes(self.slurm.nodes()),
+            partitions=read_partitions(self.slurm.partitions()),
+            in_force=meaning,
+            in_force_digest=digest(words),
+            jobs=self.slurm.pending_jobs(),
+        )
+
+    # ---- the disk
+
+    def _conf(self, told: str | None, daemon: Daemon | None) -> SlurmConf | None:
+        """slurm.conf: where Slurm says it is, else where it was said to be, else where it usually is."""
+        candidates = [told or "", self.settings.slurm_conf, _conf_argument(daemon), self.conf_path_known]
+        for path in [*filter(None, candidates), *USUAL_CONF_PATHS]:
+            if self.files.signature(Path(path)) is not None:
+                return self._try("AGENT012", path, lambda path=path: read_slurm_conf(path, self._read))  # type: ignore[misc]
+        self._say(
+            "AGENT012",
+            "slurm.conf",
+            "no slurm.conf was found, and Slurm doesn't say where it is",
+            "set slurm_conf in agent.json",
+        )
+        return None
+
+    def _read(self, path: str) -> str | None:
+        return self.files.read_text(Path(path))
+
+    def _resource_config(self) -> read_resource_config.ResourceConfig | None:
+        return self._json(
+            self.settings.resource_config, "AGENT013", lambda text: read_resource_config.read(json.loads(text))
+        )
+
+    def _plan(self) -> plan_document.PlanDocument | None:
+        if self.files.signature(self.settings.plan) is None:
+            return None  # a cluster without our construct has none
+        return self._json(self.settings.plan, "AGENT014", plan_document.load)
+
+    def _json(self, path: Path, finding: str, read: Callable[[str], Value]) -> Value | None:
+        text = self._try(finding, str(path), lambda: self.files.read_text(path))
+        if text is None:
+            self._say(
+                finding,
+                str(path),
+                "the file isn't there",
+                "HyperPod writes it on the controller; the next pass looks again",
+            )
+            return None
+        return self._try(finding, str(path), lambda: read(text))
+
+    def _try(self, finding: str, subject: str, look: Callable[[], Value]) -> Value | None:
+        try:
+            return look()
+        except (InputError, CommandError, OSError, ValueError) as error:
+            self._say(finding, subject, str(error), "the next pass looks again")
+            return None
+
+    def _say(self, finding: str, subject: str, message: str, remedy: str) -> None:
+        self.findings.append(findings.not_readable(subject, finding, message, remedy))
+
+
+def in_force(slurm: Slurm, version: SlurmVersion) -> tuple[str, ClusterTopology]:
+    """Slurm's own words about the topology in force, and what they mean. Raises CommandError."""
+    if version.has_topology_yaml:
+        words = slurm.topology_configuration()
+        seen = readback.read_topoconf(words)
+        if seen is not None:
+            return words, seen
+    words = slurm.topology()
+    return words, readback.read_topology(words)
+
+
+def disk_state(files: Files, conf_path: str, conf: SlurmConf | None = None) -> DiskState:
+    """The configuration folder's topology part now. Raises OSError, InputError."""
+    if conf is None:
+        conf = read_slurm_conf(conf_path, lambda path: files.read_text(Path(path)))
+    folder = Path(conf_path).parent
+    return DiskState(files.read_text(folder / CONF), files.read_text(folder / YAML), conf.topology_plugin)
+
+
+def role_of(controllers: tuple[ControllerLine, ...], host_name: str) -> tuple[Role, str]:
+    """This machine's role: the first controller that is up acts for the cluster. Also the name of that host."""
+    active = next((line for line in controllers if line.up), None)
+    if active is None:
+        return Role.DOWN, ""
+    ours = len(controllers) == 1 or _short(active.host) == _short(host_name)
+    return (Role.ACTIVE if ours else Role.STANDBY), active.host
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0].lower()
+
+
+def _conf_argument(daemon: Daemon | None) -> str:
+    """The -f argument that slurmctld was started with."""
+    words = daemon.arguments if daemon else ()
+    found = next((words[index + 1] for index, word in enumerate(words[:-1]) if word == "-f"), "")
+    return found if os.path.isabs(found) else ""  # noqa: PTH117

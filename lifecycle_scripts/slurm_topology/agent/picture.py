@@ -1,0 +1,172 @@
+"""How the wanted topology, the files on disk and Slurm's own view compare. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurm_topology.agent import readback
+from slurm_topology.agent.compute import Wanted, flat_like
+from slurm_topology.agent.disk import CONF, YAML, DiskState
+from slurm_topology.agent.observation import Observation, SlurmView
+from slurm_topology.agent.state import AgentState
+from slurm_topology.agent.text import digest
+from slurm_topology.core import check, compare, parse_conf, parse_yaml
+from slurm_topology.core.errors import InputError
+from slurm_topology.core.model import Blocks, ClusterTopology, Flat, NamedTopology, Severity, Tree
+from slurm_topology.core.slurm_version import SlurmVersion
+
+__all__ = ["Picture", "draw", "meaning_of", "summary", "unplaced_nodes"]
+
+BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The comparison. ``right`` means: says the same as the wanted topology."""
+
+    disk_right: bool
+    force_right: bool
+    assignments: dict[str, str]  # partition → topology, those that differ from the wanted ones
+    foreign: bool  # the file that should be ours was changed by somebody else since we wrote it
+    disk_refused: bool  # the checker says that slurmctld would refuse what is on disk
+    unplaced: tuple[str, ...]  # nodes of Slurm that the topology in force doesn't place
+    lost_overrides: tuple[tuple[str, str], ...]  # (node, override) that the wanted topology can't honour
+    busy_leaving: tuple[str, ...]  # nodes with jobs that slurm.conf doesn't have any more
+
+    @property
+    def broken(self) -> bool:
+        """What even a guest may mend: a file that would be refused, or nodes that nobody can use."""
+        return self.disk_refused or bool(self.unplaced)
+
+
+def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
+    """Compare. ``seen`` has a version and a slurm.conf (else nothing is wanted)."""
+    assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
+    return Picture(
+        disk_right=_disk_right(seen.disk, wanted, seen.version),
+        force_right=_force_right(seen, wanted),
+        assignments=_assignments(seen.slurm, wanted),
+        foreign=_foreign(seen.disk, state, seen.version),
+        disk_refused=_disk_refused(seen),
+        unplaced=unplaced_nodes(seen.slurm) if seen.slurm else (),
+        lost_overrides=tuple(_lost_overrides(seen.slurm, wanted.topology)),
+        busy_leaving=tuple(_busy_leaving(seen)),
+    )
+
+
+def meaning_of(disk: DiskState, version: SlurmVersion) -> ClusterTopology | None:
+    """What slurmctld would read from this state; None when it can't be read."""
+    try:
+        if version.has_topology_yaml and disk.yaml is not None:
+            return parse_yaml.parse(disk.yaml).topology
+        if flat_like(disk.plugin):
+            return ClusterTopology((NamedTopology("default", Flat(), True),))
+        return None if disk.conf is None else parse_conf.parse(disk.conf).topology
+    except InputError:
+        return None
+
+
+def summary(seen: Observation, wanted: Wanted) -> str:
+    """The change in one line, for the history."""
+    old = meaning_of(seen.disk, seen.version) if seen.version else None
+    return str(compare.diff(old, wanted.topology)) if old is not None else "nothing usable was there before"
+
+
+def _disk_right(disk: DiskState, wanted: Wanted, version: SlurmVersion) -> bool:
+    target = wanted.target
+    if target is None:
+        return False
+    same_plugin = disk.plugin == target.plugin or (flat_like(disk.plugin) and flat_like(target.plugin))
+    if not same_plugin:
+        return False
+    if disk.conf == target.conf and disk.yaml == target.yaml:
+        return True
+    meaning = meaning_of(disk, version)
+    return meaning is not None and compare.same_meaning(meaning, wanted.topology)
+
+
+def _force_right(seen: Observation, wanted: Wanted) -> bool:
+    view = seen.slurm
+    if view is None:
+        return False
+    plugin = wanted.rendering.plugin
+    if (
+        not view.version.has_topology_yaml
+        and view.plugin != plugin
+        and not (flat_like(view.plugin) and flat_like(plugin))
+    ):
+        return False
+    return not readback.disagreements(wanted.topology, view.in_force)
+
+
+def _assignments(view: SlurmView | None, wanted: Wanted) -> dict[str, str]:
+    """Partitions whose live topology isn't the wanted one; one without any has the cluster's default."""
+    if view is None or not wanted.assignments:
+        return {}
+    default = next((topology.name for topology in wanted.topology.topologies if topology.cluster_default), "")
+    live = {partition.name: partition.topology or default for partition in view.partitions}
+    return {name: topology for name, topology in wanted.assignments.items() if name in live and live[name] != topology}
+
+
+def _foreign(disk: DiskState, state: AgentState, version: SlurmVersion) -> bool:
+    ours = state.written.get(version.topology_file)
+    return ours is not None and digest(disk.file(version.topology_file)) != ours
+
+
+def _disk_refused(seen: Observation) -> bool:
+    assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
+    disk, version = seen.disk, seen.version
+    name = YAML if version.has_topology_yaml and disk.yaml is not None else CONF
+    text = disk.file(name)
+    if name == CONF and flat_like(disk.plugin):
+        return False
+    if text is None:
+        return True  # the plugin is on and its file is missing: every job is rejected
+    nodes = {node.name for node in seen.conf.nodes} or {node.name for node in seen.slurm.nodes} if seen.slurm else None
+    findings = check.check_text(text, name, version, nodes, seen.conf.partition_topologies)
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def unplaced_nodes(view: SlurmView) -> tuple[str, ...]:
+    """Nodes that can't be used, or only alone, because the topology in force lacks them."""
+    topologies = {topology.name: topology.body for topology in view.in_force.topologies}
+    default = next((topology for topology in view.in_force.topologies if topology.cluster_default), None)
+    missing: set[str] = set()
+    for partition in view.partitions:
+        body = topologies.get(partition.topology or "", default.body if default else Flat())
+        if not isinstance(body, Flat):
+            missing |= set(partition.nodes or ()) - _placed(body)
+    return tuple(sorted(missing))
+
+
+def _placed(body: Tree | Blocks) -> set[str]:
+    units = body.switches if isinstance(body, Tree) else body.blocks
+    return {node for unit in units for node in unit.nodes}
+
+
+def _lost_overrides(view: SlurmView | None, wanted: ClusterTopology) -> Iterator[tuple[str, str]]:
+    for node in view.nodes if view else ():
+        if node.topology and not all(
+            _has_unit(wanted, *each.rpartition(":")[::2]) for each in node.topology.split(",")
+        ):
+            yield node.name, node.topology
+
+
+def _has_unit(wanted: ClusterTopology, topology: str, unit: str) -> bool:
+    bodies = [each.body for each in wanted.topologies if not topology or each.name == topology]
+    return any(unit in _units(body) for body in bodies)
+
+
+def _units(body: Tree | Blocks | Flat) -> set[str]:
+    if isinstance(body, Tree):
+        return {switch.name for switch in body.switches}
+    return {block.name for block in body.blocks} if isinstance(body, Blocks) else set()
+
+
+def _busy_leaving(seen: Observation) -> Iterator[str]:
+    static = {node.name for node in seen.conf.nodes} if seen.conf else set()
+    for node in seen.slurm.nodes if seen.slurm and static else ():
+        dynamic = any(state.startswith("DYNAMIC") for state in node.states)
+        if node.name not in static and not dynamic and any(state in BUSY for state in node.states):
+            yield node.name

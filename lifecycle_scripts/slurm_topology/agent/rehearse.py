@@ -1,0 +1,143 @@
+"""The rehearsal: would the live slurmctld start with this? Slurm has no configuration test, so we make one.
+
+A throw-away ``slurmctld -D -c`` of the live binary, in an empty network namespace, with those lines of the live
+slurm.conf that a topology is judged by and a state folder of its own. It says "Running as primary controller" or
+dies, in 0.03 to 0.1 s.
+
+It can't see pending jobs, dynamic nodes and node overrides saved in slurmctld's state.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from slurm_topology.agent import rehearsal_runner
+from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.files import Files
+from slurm_topology.agent.shell import Shell
+from slurm_topology.agent.slurm_conf import SlurmConf
+from slurm_topology.core.errors import CommandError
+
+__all__ = ["Rehearsal", "Rehearser", "Verdict", "rehearsal_conf"]
+
+# Only these lines decide about a topology. Everything else (hosts, ports, programs, authentication, accounting,
+# plugins) is left out, so that the rehearsal neither reaches anything nor dies of something that isn't there.
+CLUSTER_KEYS = (
+    "topologyplugin",
+    "topologyparam",
+    "selecttype",
+    "selecttypeparameters",
+    "grestypes",
+    "maxnodecount",
+    "plugindir",
+    "treewidth",
+)
+PARTITION_KEYS = ("partitionname", "nodes", "default", "topology", "state")
+WHOLE_LINES = ("nodename", "nodeset", "frontendname")
+# What is beside slurm.conf and read at start; cgroup.conf switches cgroups off where the live one does.
+NEIGHBOURS = ("cgroup.conf", "gres.conf")
+REASON = re.compile(r"fatal:|error: .*(?:opolog|switch|block)|Failed to load topology", re.IGNORECASE)
+NOTE = re.compile(
+    r"lack access|Invalid hostnames|Multiple leaf|no switch can reach|do not contain|more than once", re.IGNORECASE
+)
+STAMP = re.compile(r"^(?:\[[^\]]*\]\s*|slurmctld: )+")
+LINES_KEPT = 5
+
+
+class Verdict(str, Enum):
+    STARTS = "starts"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"  # it could not be tried: no privilege for a network namespace, no binary, no answer in time
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """``reasons``: why not, in slurmctld's words. ``notes``: what it warned of."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rehearser:
+    """Tries disk states. ``scratch`` is a folder that may be filled and emptied."""
+
+    shell: Shell
+    files: Files
+    scratch: Path
+    timeout: float
+
+    def rehearse(self, disk: DiskState, conf: SlurmConf, slurmctld: str) -> Rehearsal:
+        """Try one state of the configuration folder. ``slurmctld``: path or name of the live binary."""
+        with self.files.scratch(self.scratch) as folder:
+            self._prepare(folder, disk, conf)
+            runner = [sys.executable, "-I", "-S", str(Path(rehearsal_runner.__file__)), str(self.timeout)]
+            argv = [*runner, slurmctld, "-D", "-c", "-f", str(folder / "slurm.conf")]
+            try:
+                done = self.shell.run(argv, timeout=self.timeout + 10)
+            except CommandError as error:
+                return Rehearsal(Verdict.UNKNOWN, (str(error),))
+        return judge(done.returncode, done.stdout + done.stderr)
+
+    def _prepare(self, folder: Path, disk: DiskState, conf: SlurmConf) -> None:
+        (folder / "state").mkdir()
+        text = "".join(f"{line}\n" for line in rehearsal_conf(conf, disk.plugin, str(folder)))
+        self.files.write_scratch(folder / "slurm.conf", text)
+        for name, content in disk.topology_files():
+            self.files.write_scratch(folder / name, content)
+        for name in NEIGHBOURS:
+            beside = self.files.read_text(Path(conf.path).with_name(name))
+            if beside is not None:
+                self.files.write_scratch(folder / name, beside)
+
+
+def rehearsal_conf(conf: SlurmConf, plugin: str | None, folder: str) -> Iterator[str]:
+    """Lines of the slurm.conf to rehearse with: the live one's that matter, with ``plugin`` as TopologyPlugin."""
+    yield from (
+        "ClusterName=rehearsal",
+        "SlurmctldHost=localhost(127.0.0.1)",
+        "SlurmctldPort=6817",
+        "SlurmUser=root",
+        "AuthType=auth/none",
+        "CredType=cred/none",
+        f"StateSaveLocation={folder}/state",
+        f"SlurmctldPidFile={folder}/pid",
+        "SlurmctldDebug=info",
+        "SlurmctldSyslogDebug=quiet",
+        "JobAcctGatherType=jobacct_gather/none",
+        "MailProg=/bin/true",
+    )
+    if plugin is not None:
+        yield f"TopologyPlugin={plugin}"
+    for line in conf.lines:
+        keys = {key for key, _ in line.pairs}
+        if keys & set(WHOLE_LINES):
+            yield _joined(line.pairs)
+        elif "partitionname" in keys:
+            yield _joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS)
+        else:
+            kept = [pair for pair in line.pairs if pair[0] in CLUSTER_KEYS and pair[0] != "topologyplugin"]
+            yield from (_joined([pair]) for pair in kept)
+
+
+def judge(status: int, said: str) -> Rehearsal:
+    """The runner's exit status and slurmctld's words as a verdict."""
+    lines = [STAMP.sub("", line).strip() for line in said.splitlines()]
+    notes = tuple(line for line in lines if NOTE.search(line))
+    if status == rehearsal_runner.STARTED:
+        return Rehearsal(Verdict.STARTS, (), notes)
+    spoken = [line for line in lines if line]
+    if status != rehearsal_runner.DIED:
+        return Rehearsal(Verdict.UNKNOWN, tuple(spoken[-LINES_KEPT:]), notes)
+    reasons = [line for line in spoken if REASON.search(line)] or spoken[-LINES_KEPT:]
+    return Rehearsal(Verdict.REFUSED, tuple(reasons[:LINES_KEPT]), notes)
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> str:
+    return " ".join(f'{key}="{value}"' if " " in value else f"{key}={value}" for key, value in pairs)

@@ -1,0 +1,76 @@
+"""slurmctld is down because of its topology files: put some there that it takes, and let it start.
+
+Waiting for it would wait for ever: HyperPod's own known faults end here (tree plugin and no file, a yaml of `[]` in a
+crash loop).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_topology.agent import findings
+from slurm_topology.agent.apply import Applied, Applier
+from slurm_topology.agent.compute import Wanted
+from slurm_topology.agent.daemon import start_unit, unit_state
+from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.history import History
+from slurm_topology.agent.observation import Observation
+from slurm_topology.agent.rehearse import Verdict
+from slurm_topology.core import render_yaml
+from slurm_topology.core.errors import ApplyError, CommandError
+from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology
+
+__all__ = ["candidates", "rescue"]
+
+HISTORY_TRIED = 3  # older topologies are older truths
+
+
+def candidates(seen: Observation, wanted: Wanted | None, history: History) -> Iterator[tuple[str, DiskState]]:
+    """What to try, best first: the wanted topology, what was good lately, flat."""
+    if wanted is not None and wanted.target is not None:
+        yield "the wanted topology", wanted.target
+    for index, entry in enumerate(history.entries()):
+        if index == HISTORY_TRIED:
+            break
+        if seen.conf is not None and entry.conf_path == seen.conf.path:
+            yield f"history entry {entry.number}", entry.state
+    yield "flat", _flat(seen)
+
+
+def _flat(seen: Observation) -> DiskState:
+    """Every node is as near as any other: slurmctld always starts with this."""
+    assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
+    if not seen.version.has_topology_yaml:
+        return seen.disk._replace(plugin=seen.version.flat_plugin)
+    names = sorted({"default", *seen.conf.partition_topologies})
+    flat = ClusterTopology(tuple(NamedTopology(name, Flat(), name == "default") for name in names))
+    return seen.disk._replace(yaml=render_yaml.render(flat))
+
+
+def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: History) -> Applied:
+    """Find a state that slurmctld starts with, write it, see slurmctld answer. Raises ApplyError."""
+    assert seen.conf is not None  # noqa: S101
+    for name, target in candidates(seen, wanted, history):
+        verdict = applier.rehearser.rehearse(target, seen.conf, seen.slurmctld)
+        if verdict.verdict is not Verdict.STARTS:
+            continue
+        applier.remember_original(seen)
+        applier.write(seen, target)
+        _start(applier)
+        if not applier.answers(applier.settings.slurmctld_wait_seconds):
+            raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
+        return Applied(False, 0.0, "", (), (findings.rescued(name),))
+    raise ApplyError("no topology was found that slurmctld starts with, not even flat: see its log", "rehearse")
+
+
+def _start(applier: Applier) -> None:
+    """systemd restarts what crashed by itself, until it gives up:
+
+    then it is told to try again. What was stopped stays stopped.
+    """
+    unit = applier.settings.slurmctld_unit
+    try:
+        if unit_state(applier.shell, unit) == "failed":
+            start_unit(applier.shell, unit)
+    except CommandError:
+        return  # whoever runs slurmctld here will start it

@@ -1,0 +1,38 @@
+"""Is this machine a controller?
+
+By the plan, by HyperPod's file, by what runs here: the first that knows decides. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from slurm_topology.core.model import NodeRole
+from slurm_topology.core.plan_document import PlanDocument
+from slurm_topology.core.read_resource_config import ResourceConfig
+
+__all__ = ["is_controller"]
+
+
+def is_controller(
+    addresses: Collection[str], config: ResourceConfig | None, plan: PlanDocument | None, *, slurmctld_here: bool
+) -> tuple[bool, str]:
+    """Also says why, in one sentence.
+
+    ``addresses``: of this machine. On the controller itself HyperPod's file names no controller's address; on others
+    it does.
+    """
+    if slurmctld_here:
+        return True, "slurmctld runs here"
+    group = next((each.group for each in config.instances if each.address in addresses), None) if config else None
+    roles = {each.name: each.role for each in plan.groups} if plan else {}
+    if group is not None and group in roles:
+        return roles[
+            group
+        ] is NodeRole.CONTROLLER, f"this is an instance of group {group}, which is {roles[group].value} in the plan"
+    if config is not None and config.controller_addresses:
+        ours = sorted(set(config.controller_addresses) & set(addresses))
+        return bool(ours), f"resource_config.json names the controllers {', '.join(config.controller_addresses)}"
+    if config is not None and group is not None:
+        return True, f"resource_config.json names no other controller than this instance of group {group}"
+    return False, "neither the plan nor resource_config.json knows this machine, and no slurmctld runs here"

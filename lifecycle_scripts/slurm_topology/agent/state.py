@@ -1,0 +1,234 @@
+"""What the agent remembers between passes: small JSON documents, each written atomically, none of them needed to start.
+
+A document that is broken, or of a newer format than this code knows, is set aside (never deleted, never fatal) and
+the agent goes on without it: everything that matters is observed anew.
+
+| file | holds |
+| --- | --- |
+| `state.json` | counters, pace, yielding, what was written last |
+| `places.json` | the last known place of every node |
+| `transaction.json` | the change under way; it is there only between the first write and the last step of an apply |
+| `original.json` | what was in the configuration folder before the agent's first write (for uninstall) |
+| `pause.json` | there while an operator has paused the agent |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from slurm_topology.agent import findings
+from slurm_topology.agent.files import Files
+from slurm_topology.agent.places import Place
+from slurm_topology.core.errors import InputError, StateError
+from slurm_topology.core.model import Finding, Placement
+
+__all__ = ["AgentState", "Original", "Pause", "Store", "Transaction"]
+
+FORMAT = 1  # of every document; a reader refuses what is newer
+SET_ASIDE_KEPT = 3  # broken documents kept per name
+
+Document = TypeVar("Document")
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """`state.json`.
+
+    Times are seconds since 1970 of this machine's clock, and may lie in the future when that jumped.
+    """
+
+    conf_path: str = ""  # slurm.conf as Slurm told it last
+    slurm_version: str = ""  # likewise
+    written: dict[str, str] = field(default_factory=dict)  # file name → digest of what we put there last
+    written_at: float = 0.0
+    read_back: str = ""  # digest of Slurm's own view after the last good apply
+    reconfigures: list[float] = field(default_factory=list)  # of the last minute
+    failures: int = 0  # in a row
+    failed_wanted: str = ""  # digest of the topology that failed last
+    not_before: float = 0.0  # no new attempt at it before this
+    reverts: list[float] = field(default_factory=list)  # when another writer undid our topology
+    yield_until: float = 0.0
+    yield_seconds: float = 0.0  # length of the present or last yield
+    held_jobs: list[str] = field(default_factory=list)  # BadConstraints already when the topology was last seen right
+    settled_at: float = 0.0  # when the topology was last seen right
+    behind_since: float = 0.0  # when Slurm's topology was first seen not to match reality; 0: it matches
+    first_pass_at: float = 0.0
+    complete_once: bool = False  # every node's place has been known at least once: first boot is over
+    conf_ahead_since: float = 0.0  # when slurm.conf was first seen to lack nodes that Slurm still has; 0: it doesn't
+    counters: dict[str, int] = field(default_factory=dict)
+    last_passes: list[dict[str, Any]] = field(default_factory=list)  # newest last, bounded
+    reconfigure_seconds: float = 0.0  # how long the last one took
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """`transaction.json`: a change under way. Enough to undo it, and to finish what comes after it."""
+
+    started_at: float
+    conf_path: str
+    before: dict[str, str | None]  # file name or "TopologyPlugin" → what was there
+    after: dict[str, str | None]  # likewise, what is to be there
+    held_jobs: list[str] = field(default_factory=list)  # BadConstraints already before
+    partitions: dict[str, str] = field(default_factory=dict)  # partition → topology to assign afterwards
+
+
+@dataclass(frozen=True)
+class Original:
+    """`original.json`: the configuration folder before our first write."""
+
+    conf_path: str
+    disk: dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """`pause.json`."""
+
+    since: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """Loads and saves the documents in one folder. ``findings`` collects what had to be set aside while loading."""
+
+    files: Files
+    folder: Path
+    findings: list[Finding] = field(default_factory=list)
+
+    def load_state(self) -> AgentState:
+        return self._load("state.json", AgentState) or AgentState()
+
+    def save_state(self, state: AgentState) -> None:
+        self._save("state.json", asdict(state))
+
+    def load_transaction(self) -> Transaction | None:
+        return self._load("transaction.json", Transaction)
+
+    def save_transaction(self, transaction: Transaction) -> None:
+        self._save("transaction.json", asdict(transaction))
+
+    def end_transaction(self) -> None:
+        self._remove("transaction.json")
+
+    def load_original(self) -> Original | None:
+        return self._load("original.json", Original)
+
+    def save_original(self, original: Original) -> None:
+        self._save("original.json", asdict(original))
+
+    def load_pause(self) -> Pause | None:
+        return self._load("pause.json", Pause)
+
+    def save_pause(self, pause: Pause) -> None:
+        self._save("pause.json", asdict(pause))
+
+    def end_pause(self) -> None:
+        self._remove("pause.json")
+
+    def load_places(self) -> dict[str, Place]:
+        """Node name → where it was seen last."""
+        document = self._document("places.json")
+        try:
+            return {} if document is None else dict(_place(entry) for entry in document["places"].items())
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._set_aside("places.json", f"of an unknown shape ({error!r})")
+            return {}
+
+    def save_places(self, places: Mapping[str, Place]) -> None:
+        entries = {
+            name: [list(place.network_nodes), place.ultraserver_id, place.zone, instance_id]
+            for name, (place, instance_id) in sorted(places.items())
+        }
+        self._save("places.json", {"places": entries})
+
+    # ---- documents
+
+    def _load(self, name: str, kind: type[Document]) -> Document | None:
+        document = self._document(name)
+        if document is None:
+            return None
+        try:
+            return kind(**_members(document, kind))
+        except (TypeError, InputError) as error:
+            self._set_aside(name, str(error))
+            return None
+
+    def _document(self, name: str) -> dict[str, Any] | None:
+        """The parsed document, or None when it isn't there or had to be set aside."""
+        try:
+            text = self.files.read_text(self.folder / name)
+        except OSError as error:
+            self._complain(name, f"can't be read ({error.strerror})")
+            return None
+        if text is None:
+            return None
+        try:
+            document = json.loads(text)
+            number = document.pop("format")
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
+            self._set_aside(name, f"broken ({error!r})")
+            return None
+        if number != FORMAT:
+            self._set_aside(name, f"of format {number!r}, and this agent knows format {FORMAT}")
+            return None
+        return dict(document)
+
+    def _save(self, name: str, document: Mapping[str, Any]) -> None:
+        text = json.dumps({"format": FORMAT, **document}, sort_keys=True, separators=(",", ":"))
+        try:
+            self.files.make_folder(self.folder, 0o750)
+            self.files.write_atomically(self.folder / name, text + "\n", mode=0o640)
+        except OSError as error:
+            raise StateError(f"{self.folder / name} can't be written: {error.strerror}") from error
+
+    def _remove(self, name: str) -> None:
+        try:
+            self.files.remove(self.folder / name)
+        except OSError as error:
+            raise StateError(f"{self.folder / name} can't be removed: {error.strerror}") from error
+
+    def _set_aside(self, name: str, why: str) -> None:
+        """Rename to name.broken-1, -2 or -3 (the last one is used again), so that a person can look at it."""
+        number = next(
+            (n for n in range(1, SET_ASIDE_KEPT) if self.files.signature(self.folder / f"{name}.broken-{n}") is None),
+            SET_ASIDE_KEPT,
+        )
+        aside = self.folder / f"{name}.broken-{number}"
+        try:
+            self.files.rename(self.folder / name, aside)
+        except OSError as error:
+            self._complain(name, f"{why}, and can't be set aside ({error.strerror})")
+        else:
+            self._complain(name, f"{why}; set aside as {aside.name}")
+
+    def _complain(self, name: str, why: str) -> None:
+        self.findings.append(findings.set_aside(str(self.folder / name), why))
+
+
+def _members(document: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """The document's members that the dataclass has, each of its type. A member that we don't know is dropped."""
+    known = {each.name: each for each in fields(kind)}
+    found = {name: value for name, value in document.items() if name in known}
+    for name, value in found.items():
+        expected = str(known[name].type).partition("[")[0]
+        kinds: dict[str, tuple[type, ...]] = {
+            "float": (int, float),
+            "int": (int,),
+            "str": (str,),
+            "bool": (bool,),
+            "dict": (dict,),
+            "list": (list,),
+        }
+        if not isinstance(value, kinds[expected]) or (expected in ("int", "float") and isinstance(value, bool)):
+            raise InputError(f"of an unknown shape: {name} is {type(value).__name__}, expected {expected}")
+    return found
+
+
+def _place(entry: tuple[str, Any]) -> tuple[str, Place]:
+    name, (network_nodes, ultraserver, zone, instance_id) = entry
+    return name, Place(Placement(tuple(map(str, network_nodes)), ultraserver, zone), instance_id)

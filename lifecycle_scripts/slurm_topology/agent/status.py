@@ -1,0 +1,100 @@
+"""The agent on one screen: what it sees, what it would do now, what it has done."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.reconcile import Pass
+from slurm_topology.agent.state import Pause
+from slurm_topology.agent.world import World
+from slurm_topology.agent.writers import yields
+from slurm_topology.core.model import Blocks, ClusterTopology, Finding, NamedTopology, Tree
+
+__all__ = ["Status", "look"]
+
+PASSES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Status:
+    """All of it, ready to print."""
+
+    mode: str
+    pause: Pause | None
+    slurm: str
+    action: str
+    reason: str
+    in_force: str
+    files: str
+    written: str
+    yield_until: float  # 0: not yielding
+    next_look: str
+    findings: tuple[Finding, ...]
+    passes: tuple[dict[str, Any], ...]  # newest last
+    counters: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        document = asdict(self)
+        document["findings"] = [{**asdict(finding), "severity": finding.severity.value} for finding in self.findings]
+        return document
+
+
+def look(world: World) -> Status:
+    """Observe and decide, and change nothing."""
+    state = world.store().load_state()
+    situation = Pass(world).situation(state, world.clock.now())
+    decision = decide(situation)
+    seen = situation.seen
+    found = (*seen.findings, *(situation.wanted.findings if situation.wanted else ()), *decision.findings)
+    return Status(
+        mode=situation.mode.value,
+        pause=situation.pause,
+        slurm=f"{seen.version}, {seen.role.value}" + (f" ({seen.active_host} acts)" if seen.active_host else ""),
+        action=decision.action.value,
+        reason=decision.reason.value,
+        in_force=describe(seen.slurm.in_force) if seen.slurm else "unknown",
+        files=_files(situation),
+        written="never"
+        if not state.written_at
+        else f"{', '.join(sorted(state.written))} by the agent, {seen.now - state.written_at:.0f} s ago",
+        yield_until=state.yield_until if yields(state, seen.now) else 0.0,
+        next_look=f"in {decision.again_after_seconds:.0f} s"
+        if decision.again_after_seconds
+        else "at the next change, and every minute",
+        findings=found,
+        passes=tuple(state.last_passes[-PASSES_SHOWN:]),
+        counters=state.counters,
+    )
+
+
+def describe(topology: ClusterTopology) -> str:
+    return "; ".join(f"{each.name}: {_body(each)}" for each in topology.topologies)
+
+
+def _body(topology: NamedTopology) -> str:
+    body = topology.body
+    if isinstance(body, Tree):
+        leaves = [switch for switch in body.switches if not switch.children]
+        nodes = sum(len(leaf.nodes) for leaf in leaves)
+        return f"tree of {len(body.switches)} switches, {len(leaves)} leaves, {nodes} nodes"
+    if isinstance(body, Blocks):
+        nodes = sum(len(block.nodes) for block in body.blocks)
+        return f"{len(body.blocks)} blocks, sizes {list(body.block_sizes)}, {nodes} nodes"
+    return "flat"
+
+
+def _files(situation: Situation) -> str:
+    seen, drawn = situation.seen, situation.picture
+    names = ", ".join(name for name, _ in seen.disk.topology_files()) or "no topology file"
+    verdict = (
+        ""
+        if drawn is None
+        else ", as wanted"
+        if drawn.disk_right
+        else ", changed by another writer"
+        if drawn.foreign
+        else ", not as wanted"
+    )
+    return f"{seen.conf.path if seen.conf else '?'}: {names}, TopologyPlugin {seen.disk.plugin or '(not set)'}{verdict}"

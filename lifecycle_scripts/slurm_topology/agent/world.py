@@ -1,0 +1,64 @@
+"""The agent's doors and settings in one place: what a pass gets, and what tests replace."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurm_topology.agent.clock import Clock
+from slurm_topology.agent.files import Files
+from slurm_topology.agent.history import History
+from slurm_topology.agent.log import Log
+from slurm_topology.agent.rehearse import Rehearser
+from slurm_topology.agent.settings import Settings, read_settings
+from slurm_topology.agent.shell import Shell
+from slurm_topology.agent.slurm import Slurm
+from slurm_topology.agent.state import Store
+
+__all__ = ["World", "open_world"]
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything outside, by its doors."""
+
+    shell: Shell
+    files: Files
+    clock: Clock
+    log: Log
+    settings: Settings
+    host_name: str
+
+    @property
+    def slurm(self) -> Slurm:
+        return Slurm(self.shell, self.settings.command_timeout_seconds)
+
+    @property
+    def rehearser(self) -> Rehearser:
+        return Rehearser(self.shell, self.files, self.settings.run_folder, self.settings.rehearsal_timeout_seconds)
+
+    @property
+    def history(self) -> History:
+        return History(self.files, self.settings.state_folder / "history", self.settings.history_entries)
+
+    def store(self) -> Store:
+        return Store(self.files, self.settings.state_folder)
+
+    @property
+    def lock_file(self) -> Path:
+        return self.settings.state_folder / "lock"
+
+    @property
+    def request_file(self) -> Path:
+        """Touched to say "look now"; systemd's path unit watches it."""
+        return self.settings.run_folder / "request"
+
+
+def open_world(settings_file: Path) -> World:
+    """The real world, with the settings of a file. Raises InputError when that file is wrong."""
+    files = Files()
+    settings = read_settings(files.read_text(settings_file), settings_file)
+    extra = {"SLURM_CONF": settings.slurm_conf} if settings.slurm_conf else {}
+    log = Log(prefix="JOURNAL_STREAM" in os.environ)
+    return World(Shell(extra), files, Clock(), log, settings, os.uname().nodename)
