@@ -13,17 +13,19 @@ lower base loses little: a job still goes into a single block that has room for 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .blocks import levels
-from .model import Node
+from .places import Places
 
 __all__ = ["block_counts", "feasible_base", "largest_job", "lower"]
 
 
-def block_counts(nodes: Iterable[Node]) -> list[int]:
+def block_counts(places: Places) -> list[int]:
     """Nodes in each block that build_blocks will make of these nodes, largest first."""
-    counts = Counter((ultraserver, None if ultraserver else zone) for _, _, _, _, (_, ultraserver, zone) in nodes)
+    counts: Counter[tuple[str | None, str | None]] = Counter()
+    for (_, ultraserver, zone), names in places.items():
+        counts[ultraserver, zone if ultraserver is None else None] += len(names)
     return sorted(counts.values(), reverse=True)
 
 

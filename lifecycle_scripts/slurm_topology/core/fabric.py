@@ -8,12 +8,13 @@ says, so paths meet where they share an id, and a short path hangs where its las
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from .model import Finding, Node, Severity
+from .model import Finding, Severity
+from .places import Places
 
 __all__ = ["Fabric", "ZoneFabric", "build_fabric"]
 
@@ -35,6 +36,10 @@ class ZoneFabric:
     nodes: dict[str, list[str]] = field(default_factory=dict)  # last known switch → nodes
     unplaced: list[str] = field(default_factory=list)
 
+    @property
+    def switches(self) -> set[str]:
+        return {*self.parents, *self.parents.values(), *self.nodes}
+
 
 @dataclass(frozen=True)
 class Fabric:
@@ -44,40 +49,36 @@ class Fabric:
     findings: tuple[Finding, ...]
 
 
-def build_fabric(nodes: Iterable[Node]) -> Fabric:
-    """Sort nodes into zones and below switches. The order of the nodes has no influence."""
+def build_fabric(places: Places) -> Fabric:
+    """Sort nodes into zones and below switches. The order of the places has no influence."""
     findings: list[Finding] = []
-    buckets = _with_zones(_with_ultraservers(nodes), findings)
     by_zone: defaultdict[str | None, list[_Bucket]] = defaultdict(list)
-    for bucket in buckets:
+    for bucket in _with_zones(_with_ultraservers(places), findings):
         by_zone[bucket.zone].append(bucket)
-    zones = tuple(_zone_fabric(zone, by_zone[zone], findings) for zone in sorted(by_zone, key=lambda zone: zone or ""))
-    return Fabric(zones, tuple(findings))
+    zones = sorted(by_zone, key=lambda zone: zone or "")
+    return Fabric(tuple(_zone_fabric(zone, by_zone[zone], findings) for zone in zones), tuple(findings))
 
 
-def _with_ultraservers(nodes: Iterable[Node]) -> list[_Bucket]:
-    """Buckets of equal place, in which an UltraServer that sits below one switch is a leaf of its own.
+def _with_ultraservers(places: Places) -> list[_Bucket]:
+    """Buckets in which an UltraServer that sits below one switch is a leaf of its own: nothing is nearer than NVLink.
 
-    A member whose path is unknown is where its UltraServer is. An UltraServer whose members name different paths
-    can't be a leaf: its nodes stay where their own paths say.
+    A member whose path is unknown is where its UltraServer is. An UltraServer whose members name different paths can't
+    be a leaf: its nodes stay where their own paths say.
     """
-    by_place: defaultdict[tuple[str | None, tuple[str, ...], str | None], list[str]] = defaultdict(list)
-    for name, _, _, _, (path, ultraserver, zone) in nodes:
-        by_place[zone, path, ultraserver].append(name)
-    homes: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    paths: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
     switches: set[str] = set()
-    for _, path, ultraserver in by_place:
+    for path, ultraserver, _ in places:
         switches.update(path)
         if ultraserver is not None:
-            homes[ultraserver].add(path)
-    leaves: dict[str, tuple[str, ...]] = {}
-    for ultraserver, paths in homes.items():
-        known = paths - {()}
+            paths[ultraserver].add(path)
+    leaves: dict[str | None, tuple[str, ...]] = {}
+    for ultraserver, own in paths.items():
+        known = own - {()}
         if len(known) <= 1 and ultraserver not in switches:
             leaves[ultraserver] = (*next(iter(known), ()), ultraserver)
     merged: defaultdict[tuple[str | None, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (zone, path, ultraserver), names in by_place.items():
-        merged[zone, leaves.get(ultraserver, path) if ultraserver is not None else path] += names
+    for (path, ultraserver, zone), names in places.items():
+        merged[zone, leaves.get(ultraserver, path)] += names
     return [_Bucket(zone, path, names) for (zone, path), names in merged.items()]
 
 
@@ -86,7 +87,7 @@ def _with_zones(buckets: list[_Bucket], findings: list[Finding]) -> list[_Bucket
     known = {bucket.zone for bucket in buckets if bucket.zone is not None}
     if len(known) <= 1:
         only = next(iter(known), None)
-        return [bucket._replace(zone=only) for bucket in buckets]
+        return [bucket if bucket.zone == only else bucket._replace(zone=only) for bucket in buckets]
     zone_of = _zone_of_switches(buckets, findings)
     placed = []
     for bucket in buckets:
@@ -106,40 +107,47 @@ def _zone_of_switches(buckets: list[_Bucket], findings: list[Finding]) -> dict[s
                 votes[switch][bucket.zone] += len(bucket.nodes)
     torn = (switch for switch in sorted(votes) if len(votes[switch]) > 1)
     findings.extend(_two_zones(switch, sorted(votes[switch])) for switch in torn)
-    return {switch: min(zones, key=lambda zone: (-zones[zone], zone)) for switch, zones in votes.items()}
+    return {switch: _winner(zones) for switch, zones in votes.items()}
+
+
+def _winner(votes: Counter[str]) -> str:
+    """Who has most votes; in a tie, the first by name."""
+    return min(votes, key=lambda candidate: (-votes[candidate], candidate))
 
 
 def _zone_fabric(zone: str | None, buckets: list[_Bucket], findings: list[Finding]) -> ZoneFabric:
-    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     fabric = ZoneFabric(zone)
+    contested: set[str] = set()
     for _, path, names in buckets:
         if not path:
             fabric.unplaced.extend(names)
             continue
         fabric.nodes.setdefault(path[-1], []).extend(names)
         for parent, child in pairwise(path):
-            if parent != child:
-                votes[child][parent] += len(names)
-    fabric.parents.update(_parents(votes, findings))
+            if parent != child and fabric.parents.setdefault(child, parent) != parent:
+                contested.add(child)
+    if contested:
+        _settle(fabric.parents, contested, buckets, findings)
     _cut_loops(fabric.parents, findings)
     return fabric
 
 
-def _parents(votes: Mapping[str, Counter[str]], findings: list[Finding]) -> dict[str, str]:
-    """One parent per switch: the one that most nodes name; in a tie, the first by name."""
-    parents: dict[str, str] = {}
-    for child in sorted(votes):
-        candidates = votes[child]
-        parents[child] = min(candidates, key=lambda parent: (-candidates[parent], parent))
-        if len(candidates) > 1:
-            findings.append(_two_parents(child, sorted(candidates), parents[child]))
-    return parents
+def _settle(parents: dict[str, str], contested: set[str], buckets: Iterable[_Bucket], findings: list[Finding]) -> None:
+    """Give each switch for which several parents were named the one that most nodes name."""
+    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for bucket in buckets:
+        for parent, child in pairwise(bucket.path):
+            if child in contested and parent != child:
+                votes[child][parent] += len(bucket.nodes)
+    for child in sorted(contested):
+        parents[child] = _winner(votes[child])
+        findings.append(_two_parents(child, sorted(votes[child]), parents[child]))
 
 
 def _cut_loops(parents: dict[str, str], findings: list[Finding]) -> None:
     """Take the parent from the first switch by name of every loop."""
     settled: set[str] = set()
-    for start in sorted(parents):
+    for start in list(parents):
         way: dict[str, None] = {}
         switch = start
         while switch in parents and switch not in settled and switch not in way:
@@ -184,12 +192,12 @@ def _two_zones(switch: str, zones: list[str]) -> Finding:
 
 
 def _unknown_zone(bucket: _Bucket, zones: int) -> Finding:
-    nodes = sorted(bucket.nodes)
+    first = min(bucket.nodes)
     return Finding(
         "TOPO306",
         Severity.WARNING,
-        nodes[0],
-        f"{len(nodes)} node(s) beginning with {nodes[0]} are in no known zone while the cluster has {zones}: no job "
-        "can use them together with others",
+        first,
+        f"{len(bucket.nodes)} node(s) beginning with {first} are in no known zone while the cluster has {zones}: no "
+        "job can use them together with others",
         "give the answers of DescribeClusterNode, which name the zone",
     )

@@ -24,15 +24,16 @@ MAX_LENGTH = 64  # from Slurm 24.11 on, a longer SwitchName is fatal
 _ROOT, _UNPLACED, _LEAF = "zone", "unplaced", "leaf-of"  # stems of the names that we give ourselves
 _HASH_LENGTH = 12  # hexadecimal digits
 
-_LEGAL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_LENGTH - 1}}}")
-_HASHED = re.compile(rf"(?:.*-)?h[0-9a-f]{{{_HASH_LENGTH}}}")
+# Legal for Slurm, and not of the form that _hashed gives. 2^64 has 20 digits, so up to 18 at the end are always well.
+_LEGAL = re.compile(
+    rf"(?!(?:.*-)?h[0-9a-f]{{{_HASH_LENGTH}}}\Z|.*[0-9]{{19}}\Z)[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_LENGTH - 1}}}"
+)
 _RESERVED = re.compile(rf"(?:{_ROOT}|{_UNPLACED}|{_LEAF})(?:-.*)?|all|default", re.IGNORECASE)
-_TRAILING_NUMBER = re.compile(r"\d{19,}\Z")  # 2^64 has 20 digits
 
 
 def legal_name(identifier: str) -> str:
     """The name for what ``identifier`` identifies: itself when that is legal, else a readable stem and a hash."""
-    if _is_legal(identifier) and not _RESERVED.fullmatch(identifier):
+    if _LEGAL.fullmatch(identifier) and not _RESERVED.fullmatch(identifier):
         return identifier
     return _hashed(identifier, "")
 
@@ -54,11 +55,7 @@ def leaf_of_switch(switch: str) -> str:
 
 def _own(stem: str, identifier: str | None) -> str:
     name = stem if identifier is None else f"{stem}-{identifier}"
-    return name if _is_legal(name) else _hashed(name, stem)
-
-
-def _is_legal(name: str) -> bool:
-    return bool(_LEGAL.fullmatch(name)) and not _HASHED.fullmatch(name) and not _TRAILING_NUMBER.search(name)
+    return name if _LEGAL.fullmatch(name) else _hashed(name, stem)
 
 
 def _hashed(identifier: str, salt: str) -> str:

@@ -7,20 +7,21 @@ from collections.abc import Iterable
 
 from .collapse import SWITCH_BUDGET, SwitchTree, collapse, fit_budget, reconfigure_seconds
 from .fabric import ZoneFabric, build_fabric
-from .model import Finding, Node, Severity, Switch, Tree
+from .model import Finding, Severity, Switch, Tree
 from .names import leaf_of_switch, legal_name, unplaced, zone_root
+from .places import Places
 
 __all__ = ["build_tree"]
 
 
-def build_tree(nodes: Iterable[Node], *, switch_budget: int = SWITCH_BUDGET) -> tuple[Tree, tuple[Finding, ...]]:
+def build_tree(places: Places, *, switch_budget: int = SWITCH_BUDGET) -> tuple[Tree, tuple[Finding, ...]]:
     """The tree for these nodes and what a person should know about it.
 
     Every node is in exactly one leaf, a node of unknown position in the catch-all leaf of its zone. Nodes of one zone
     share a root, nodes of different zones never do. Switches are in the order of a walk from each root, children and
     nodes by name, so that the same nodes in any order give an equal tree.
     """
-    fabric = build_fabric(nodes)
+    fabric = build_fabric(places)
     findings = list(fabric.findings)
     shared = _ids_of_several_zones(fabric.zones)
     trees = [_zone_tree(zone, shared) for zone in fabric.zones]
@@ -34,13 +35,13 @@ def build_tree(nodes: Iterable[Node], *, switch_budget: int = SWITCH_BUDGET) -> 
 
 
 def _ids_of_several_zones(zones: Iterable[ZoneFabric]) -> set[str]:
-    seen = Counter(switch for zone in zones for switch in {*zone.parents, *zone.parents.values(), *zone.nodes})
+    seen = Counter(switch for zone in zones for switch in zone.switches)
     return {switch for switch, times in seen.items() if times > 1}
 
 
 def _zone_tree(zone: ZoneFabric, shared: set[str]) -> SwitchTree:
     """All switches of a zone under one root, before anything is collapsed."""
-    switches = {*zone.parents, *zone.parents.values(), *zone.nodes}
+    switches = zone.switches
     name = {switch: legal_name(f"{switch}@{zone.zone}" if switch in shared else switch) for switch in switches}
     children: defaultdict[str, list[str]] = defaultdict(list)
     for child, parent in zone.parents.items():
