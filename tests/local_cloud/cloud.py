@@ -38,6 +38,7 @@ __all__ = ["ACCOUNT", "REGION", "LocalCloud", "LocalCloudError"]
 
 ACCOUNT = "123456789012"
 REGION = "us-west-2"
+ROOT_KEY = "testing"
 START_SECONDS = 60
 STOP_SECONDS = 10
 _numbers = itertools.count(1)
@@ -124,19 +125,24 @@ class LocalCloud:
 
     def keep(self) -> int:
         """Leave the server running after this process; gives its pid. Its state lies in a temporary folder."""
-        if self._process is None:
-            raise LocalCloudError("the loopback cloud isn't running")
+        pid = self.pid
         self.control("POST", "keep")
-        pid = self._process.pid
         self._process, self._state = None, None
         return pid
+
+    @property
+    def pid(self) -> int:
+        """The server's process id; LocalCloudError if it isn't running."""
+        if self._process is None:
+            raise LocalCloudError("the loopback cloud isn't running")
+        return self._process.pid
 
     # -- use -------------------------------------------------------------------------------------------------------
     def environ(self) -> dict[str, str]:
         """Environment for AWS clients, CDK apps and shells: this cloud's endpoint and keys, Node and cdk on PATH."""
         variables = {
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_ACCESS_KEY_ID": ROOT_KEY,
+            "AWS_SECRET_ACCESS_KEY": ROOT_KEY,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -152,11 +158,9 @@ class LocalCloud:
         }
         return clean_environment(variables | self._trust())
 
-    def client(self, service: str, **options: Any) -> Any:
-        """A boto3 client for this cloud, as the account's root."""
-        session = boto3.session.Session(
-            aws_access_key_id="testing", aws_secret_access_key="testing", region_name=self.region
-        )
+    def client(self, service: str, *, key: str = ROOT_KEY, secret: str = ROOT_KEY, **options: Any) -> Any:
+        """A boto3 client for this cloud, as the account's root unless another key is given."""
+        session = boto3.session.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name=self.region)
         verify = str(self._certificate) if self.auth else None
         return session.client(service, endpoint_url=self.endpoint, verify=verify, **options)
 
@@ -212,8 +216,8 @@ class LocalCloud:
             "GATEWAY_PORT": str(self.port),
             "MINISTACK_ACCOUNT_ID": ACCOUNT,
             "MINISTACK_REGION": self.region,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_ACCESS_KEY_ID": ROOT_KEY,
+            "AWS_SECRET_ACCESS_KEY": ROOT_KEY,
             "AWS_EC2_METADATA_DISABLED": "true",
             "TMPDIR": str(state),
             "STATE_DIR": str(state / "state"),

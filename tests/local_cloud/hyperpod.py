@@ -230,7 +230,7 @@ class HyperPod:
 
     # -- helpers ---------------------------------------------------------------------------------------------------
     def _world_problems(self, request: Json) -> list[str]:
-        found = self._world.problems(request)
+        found = list(self._world.problems(request))
         for group in request.get("InstanceGroups", ()):
             arn = group.get("TrainingPlanArn")
             if arn and (problem := self.plans.problem(arn, group.get("InstanceType", ""))):

@@ -145,9 +145,6 @@ def _storage(group: Group) -> Iterator[str]:
     for kind in ("FsxLustreConfig", "FsxOpenZfsConfig"):
         if (count := sum(kind in config for config in configs)) > 1:
             yield f"at most one {kind} can be specified, got {count}."
-    for config in configs:
-        if len(config) != 1:
-            yield f"each entry of InstanceStorageConfigs must have one kind of storage, got {sorted(config)}."
 
 
 def _node_type(group: Group) -> str | None:

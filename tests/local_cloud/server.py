@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from ministack import app
@@ -17,6 +18,7 @@ def main() -> None:
     cloudformation.install()
     app.app = control.with_control(app.app)
     lifeline.hold_on()
+    os.environ.pop("PYTHONPATH", None)  # Lambdas see their own code only
     sys.argv[1:] = []  # ministack reads the command line too
     app.main()
 

@@ -36,7 +36,8 @@ def problems(request: dict[str, Any], shape: StructureShape) -> list[str]:
 def _constraint_failures(value: Any, shape: Shape, path: str) -> Iterator[str]:
     if isinstance(shape, StructureShape):
         for name, member in value.items():
-            yield from _constraint_failures(member, shape.members[name], f"{path}.{name}" if path else name)
+            wire_name = name[0].lower() + name[1:]
+            yield from _constraint_failures(member, shape.members[name], f"{path}.{wire_name}" if path else wire_name)
         return
     if reason := _broken_constraint(value, shape):
         yield f"Value '{value}' at '{path}' failed to satisfy constraint: Member must {reason}"
