@@ -1,7 +1,7 @@
 """``Custom::HyperPodSlurmInitialTopology``: once the cluster is in service, the topology that its nodes begin with.
 
-Blocks are final: SageMaker says which UltraServer a node is in. A tree is a seed: where its switches are is known on
-the controller only, so until the agent has read the labels there, each zone is one leaf, under which every job works.
+Blocks are final: SageMaker says which UltraServer a node is in. A tree begins flat, under which every job works, until
+the agent has read the labels: where the switches are is known on the controller only.
 The document also keeps what was learnt of each node, so that the next update asks only about nodes it doesn't know.
 
 What can't be understood about the nodes is a finding and never fails the deployment, which would roll a working cluster
