@@ -7,6 +7,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from ._nag import acknowledge
+
 __all__ = ["make_bucket"]
 
 
@@ -18,7 +20,7 @@ def make_bucket(
     removal_policy: RemovalPolicy,
 ) -> s3.Bucket:
     """Encrypted, private, TLS only. With DESTROY it is emptied when the stack goes."""
-    return s3.Bucket(
+    bucket = s3.Bucket(
         scope,
         "LifecycleBucket",
         bucket_name=_bucket_name(scope),
@@ -34,6 +36,11 @@ def make_bucket(
         removal_policy=removal_policy,
         auto_delete_objects=removal_policy == RemovalPolicy.DESTROY,
     )
+    if access_logs is None:
+        acknowledge(
+            bucket, {"AwsSolutions-S1": "it holds scripts, not data; access_logs_bucket switches access logs on"}
+        )
+    return bucket
 
 
 def _bucket_name(scope: Construct) -> str:

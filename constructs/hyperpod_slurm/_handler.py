@@ -49,7 +49,9 @@ def make_handler(scope: Construct, code: BuiltAsset, options: HandlerOptions) ->
         runtime=lambda_.Runtime.PYTHON_3_14,
         memory_size=512,
         timeout=HANDLER_TIMEOUT,
-        role=permissions.make_handler_role(scope, log_group),
+        role=permissions.make_handler_role(
+            scope, log_group, in_vpc=options.vpc is not None, traced=options.tracing is not lambda_.Tracing.DISABLED
+        ),
         log_group=log_group,
         tracing=options.tracing,
         vpc=options.vpc,

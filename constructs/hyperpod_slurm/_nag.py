@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from aws_cdk import Acknowledgment, Validations
+from aws_cdk import Acknowledgment, Stack, Validations
 from constructs import IConstruct
 
-__all__ = ["acknowledge"]
+__all__ = ["acknowledge", "acknowledge_wildcards"]
 
 
 def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     """Acknowledge rules (id → reason) for ``construct`` and what is below it."""
     Validations.of(construct).acknowledge(*(Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items()))
+
+
+def acknowledge_wildcards(construct: IConstruct, resources: Sequence[str], reason: str) -> None:
+    """Acknowledge those of ``resources`` (ARNs of a policy of ``construct``) that are patterns.
+
+    The ids are cdk-nag's: the ARN with each reference written as ``<LogicalId>`` or ``<LogicalId.Attribute>``.
+    """
+    stack = Stack.of(construct)
+    patterns = [flat for flat in (_flat(stack.resolve(resource)) for resource in resources) if "*" in flat]
+    acknowledge(construct, {f"AwsSolutions-IAM5[Resource::{pattern}]": reason for pattern in patterns})
+
+
+def _flat(value: Any) -> str:
+    """A resolved value as cdk-nag writes it."""
+    if isinstance(value, str):
+        return value
+    (function, argument), *_ = value.items()
+    if function == "Fn::Join":
+        delimiter, parts = argument
+        return str(delimiter).join(_flat(part) for part in parts)
+    if function == "Fn::GetAtt":
+        return f"<{'.'.join(_flat(part) for part in argument)}>"
+    if function == "Fn::Sub" and isinstance(argument, str):
+        return re.sub(r"\$\{([^}]*)\}", r"<\1>", argument)
+    return f"<{_flat(argument)}>" if function == "Ref" else _flat(argument)

@@ -104,7 +104,7 @@ class NewVpc:
         self.subnet.add_default_nat_route(public.add_nat_gateway().ref)
 
     def _log_rejected_traffic(self) -> None:
-        """Accepted traffic of a training cluster would cost a fortune to log; what is refused is rare and worth a look."""
+        """What is refused is rare and worth a look; logging what is accepted would cost a cluster a fortune."""
         log_group = logs.LogGroup(
             self._scope, "FlowLogs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
         )

@@ -69,6 +69,11 @@ class NewDatabase:
     """A new MariaDB on RDS: encrypted, private, backed up, its password made by Secrets Manager."""
 
     instance_type: ec2.InstanceType = field(default_factory=lambda: ec2.InstanceType("t4g.medium"))
+    engine_version: rds.MariaDbEngineVersion = field(
+        default_factory=lambda: rds.MariaDbEngineVersion.of("11.4.10", "11.4")
+    )
+    """Default: 11.4, MariaDB's long-term release; RDS updates it within 11.4."""
+
     storage_gib: int = 50
     """Grows by itself up to ten times as much."""
 
@@ -85,7 +90,7 @@ class NewDatabase:
     removal_policy: RemovalPolicy = RemovalPolicy.SNAPSHOT
 
     def bind(self, scope: Construct, network: ClusterNetwork) -> AccountingDatabase:
-        engine = rds.DatabaseInstanceEngine.maria_db(version=rds.MariaDbEngineVersion.of("11.4", "11.4"))
+        engine = rds.DatabaseInstanceEngine.maria_db(version=self.engine_version)
         instance = rds.DatabaseInstance(
             scope,
             "AccountingDatabase",

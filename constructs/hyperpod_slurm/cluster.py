@@ -19,6 +19,7 @@ from ._bucket import make_bucket
 from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
 from ._handler import HandlerOptions
+from ._nag import acknowledge
 from ._plan import synth_plan
 from ._report import report
 from ._spec import AccountingSpec, ClusterSpec, SubnetSpec, files_below
@@ -108,6 +109,8 @@ class SlurmCluster(ClusterBase):
         self._lifecycle = lifecycle or Lifecycle.extend()
         self._mounts = tuple(storage.bind(self, self.network) for storage in shared_storage)
         self._database = accounting.bind(self, self.network) if accounting else None
+        if self._database is not None:
+            self.network.add_endpoint("secretsmanager")
         self._spec = ClusterSpec(
             groups=self.instance_groups,
             cluster_name=cluster_name,
@@ -170,9 +173,11 @@ class SlurmCluster(ClusterBase):
         controller = controller or nodes or permissions.make_instance_role(self, "ControllerRole")
         nodes = nodes or permissions.make_instance_role(self, "ExecutionRole")
         others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
-        subnets, groups = self._network_ids()
+        scope, keys = self._instance_scope(), self._volume_keys()
         for role in {role.node.path: role for role in (nodes, controller, *others)}.values():
-            permissions.allow_instance(role, self.lifecycle_bucket, self._deployment.prefix_root, subnets, groups)
+            permissions.allow_instance(role, scope)
+            for key in keys:
+                permissions.allow_volumes(role, key)
         controllers = [group.execution_role or controller for group in self._controllers()]
         for role in {role.node.path: role for role in (controller, *controllers)}.values():
             permissions.allow_agent(role)
@@ -183,14 +188,21 @@ class SlurmCluster(ClusterBase):
     def _controllers(self) -> list[InstanceGroup]:
         return [group for group in self.instance_groups if group.role is NodeRole.CONTROLLER]
 
-    def _network_ids(self) -> tuple[list[str], list[str]]:
-        """(subnets, security groups) of the cluster and of all groups, each once."""
+    def _instance_scope(self) -> permissions.InstanceScope:
         subnets = [*self.network.subnets, *(subnet for group in self.instance_groups for subnet in group.subnets)]
         groups = [*self.security_groups, *(one for group in self.instance_groups for one in group.security_groups)]
-        return (
-            list(dict.fromkeys(subnet.subnet_id for subnet in subnets)),
-            list(dict.fromkeys(group.security_group_id for group in groups)),
+        return permissions.InstanceScope(
+            bucket=self.lifecycle_bucket,
+            prefix=self._deployment.prefix_root,
+            subnet_ids=list(dict.fromkeys(subnet.subnet_id for subnet in subnets)),
+            security_group_ids=list(dict.fromkeys(group.security_group_id for group in groups)),
+            subnet_owner=self.network.owner_account,
         )
+
+    def _volume_keys(self) -> list[kms.IKey]:
+        keys = [self._encryption_key, *(group.root_volume_key for group in self.instance_groups)]
+        keys += [group.ebs_volume.encryption_key for group in self.instance_groups if group.ebs_volume is not None]
+        return list({key.node.path: key for key in keys if key is not None}.values())
 
     def _make_resource(self) -> _Cfn:
         continuous = self._spec.mode is NodeProvisioningMode.CONTINUOUS
@@ -210,6 +222,8 @@ class SlurmCluster(ClusterBase):
         _render.override_newer_properties(resource, self.instance_groups, self._database)
         # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
         resource.node.add_dependency(self.network, self.execution_role, self.controller_role)
+        reason = "the list behind this rule lacks types that SageMaker's API accepts; HPS023 and HPS024 check the types"
+        acknowledge(resource, {"CloudFormation-Validate::E3644": reason})
         return resource
 
     def _strategy(self) -> str | None:

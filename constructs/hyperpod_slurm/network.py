@@ -41,6 +41,7 @@ class ClusterNetwork(Construct):
         availability_zone_id: str | None = None,
         internet_access: bool = False,
         s3_prefix_list_id: str | None = None,
+        owner_account: str | None = None,
     ) -> None:
         """Make the network, or wrap one that exists.
 
@@ -53,8 +54,10 @@ class ClusterNetwork(Construct):
         :param internet_access: adds a NAT gateway to the new VPC, and lets nodes reach the internet by HTTP and HTTPS.
         :param s3_prefix_list_id: the region's prefix list of S3 (``aws ec2 describe-managed-prefix-lists``). Given, the
             new security group allows HTTPS to S3 alone; by default to anywhere that the subnet has a route to.
+        :param owner_account: of a ``vpc`` that another account shares with this one; default: this account.
         """
         super().__init__(scope, id)
+        self.owner_account = owner_account
         self._made: NewVpc | None = None
         if vpc is None:
             self._made = NewVpc(self, cidr, availability_zone, availability_zone_id, internet_access)

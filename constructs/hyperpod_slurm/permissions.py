@@ -7,10 +7,13 @@ behind the custom resources.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -18,23 +21,36 @@ from constructs import Construct
 
 from slurm_topology.core import metric_names
 
+from ._nag import acknowledge, acknowledge_wildcards
+
 __all__ = [
     "CLUSTER_EVENTS",
     "DESCRIBE_CLUSTER",
     "MANAGE_NODES",
+    "InstanceScope",
     "allow_accounting",
     "allow_agent",
     "allow_describing",
     "allow_handler",
     "allow_instance",
+    "allow_volumes",
     "grant",
     "make_flow_log_role",
     "make_handler_role",
     "make_instance_role",
 ]
 
-# What HyperPod does in the customer's VPC with the execution role ("Additional permissions for using SageMaker
-# HyperPod in a VPC", SageMaker developer guide). EC2 offers no resource-level control for the Describe actions.
+DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
+CLUSTER_EVENTS = ("sagemaker:DescribeClusterEvent", "sagemaker:ListClusterEvents")
+MANAGE_NODES = (
+    "sagemaker:BatchAddClusterNodes",
+    "sagemaker:BatchDeleteClusterNodes",
+    "sagemaker:BatchRebootClusterNodes",
+    "sagemaker:BatchReplaceClusterNodes",
+)
+
+# What HyperPod does in the customer's VPC with the execution role (SageMaker developer guide, "IAM role for SageMaker
+# HyperPod", additional permissions for a VPC).
 _VPC_READ = (
     "ec2:DescribeDhcpOptions",
     "ec2:DescribeNetworkInterfaces",
@@ -49,70 +65,87 @@ _VPC_WRITE = (
     "ec2:DeleteNetworkInterfacePermission",
     "ec2:DetachNetworkInterface",
 )
-DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
-CLUSTER_EVENTS = ("sagemaker:DescribeClusterEvent", "sagemaker:ListClusterEvents")
-MANAGE_NODES = (
-    "sagemaker:BatchAddClusterNodes",
-    "sagemaker:BatchDeleteClusterNodes",
-    "sagemaker:BatchRebootClusterNodes",
-    "sagemaker:BatchReplaceClusterNodes",
+# What a Lambda function in a VPC needs (Lambda developer guide, "Required IAM permissions" of VPC access).
+_LAMBDA_VPC = (
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
 )
+_MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
+
+_DESCRIBES_ALL = "EC2 offers no resource for its Describe actions"
+_OWN_FILES = "the names below this cluster's own prefix are made at deploy time"
+
+
+@dataclass(frozen=True)
+class InstanceScope:
+    """What instances of a cluster may touch: lifecycle files, and where their network interfaces are."""
+
+    bucket: s3.IBucket
+    prefix: str
+    subnet_ids: Sequence[str]
+    security_group_ids: Sequence[str]
+    subnet_owner: str | None = None  # the account of a shared VPC; None: the cluster's
 
 
 def make_instance_role(scope: Construct, id: str) -> iam.Role:  # noqa: A002 - CDK's name for it
     """The execution role of instance groups, with what every HyperPod instance needs: its log, metrics, sessions."""
-    return iam.Role(
+    policy = iam.ManagedPolicy.from_aws_managed_policy_name(_MANAGED_POLICY)
+    role = iam.Role(
         scope,
         id,
         description="Execution role of instances of a HyperPod Slurm cluster",
         assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
-        managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSageMakerClusterInstanceRolePolicy")],
+        managed_policies=[policy],
     )
+    reason = "HyperPod asks for this policy by name, and AWS adds to it what a new release of HyperPod needs"
+    acknowledge(role, {f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{_MANAGED_POLICY}]": reason})
+    return role
 
 
-def allow_instance(
-    role: iam.IRole, bucket: s3.IBucket, prefix: str, subnets: Sequence[str], groups: Sequence[str]
-) -> None:
-    """What instances need of this cluster: its lifecycle files, and network interfaces in its subnets.
-
-    ``subnets`` and ``groups`` are ids. A shared subnet belongs to another account, so the ARNs leave that open.
-    """
+def allow_instance(role: iam.IRole, scope: InstanceScope) -> None:
+    """What instances need of their cluster."""
     stack = Stack.of(role)
-    anywhere = [*(f"subnet/{name}" for name in subnets), *(f"security-group/{name}" for name in groups), "instance/*"]
-    interfaces = [_arn(stack, "ec2", "network-interface/*"), *(_arn(stack, "ec2", name, "*") for name in anywhere)]
-    role.add_to_principal_policy(_statement("DescribeVpc", _VPC_READ, ["*"]))
-    role.add_to_principal_policy(_statement("NetworkInterfaces", _VPC_WRITE, interfaces))
-    role.add_to_principal_policy(
-        iam.PolicyStatement(
-            sid="TagNetworkInterfaces",
-            actions=["ec2:CreateTags"],
-            resources=interfaces[:1],
-            conditions={"StringEquals": {"ec2:CreateAction": "CreateNetworkInterface"}},
-        )
-    )
-    role.add_to_principal_policy(
-        _statement("ReadLifecycleFiles", ("s3:GetObject",), [bucket.arn_for_objects(f"{prefix}/*")])
-    )
-    role.add_to_principal_policy(_listing(bucket, prefix))
-    if bucket.encryption_key is not None:
-        bucket.encryption_key.grant_decrypt(role)
+    own = _arn(stack, "ec2", "network-interface/*")
+    interfaces = [
+        own,
+        *(_arn(stack, "ec2", f"subnet/{name}", scope.subnet_owner) for name in scope.subnet_ids),
+        *(_arn(stack, "ec2", f"security-group/{name}") for name in scope.security_group_ids),
+        _arn(stack, "ec2", "instance/*", account="*"),
+    ]
+    _allow(role, "DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL)
+    why = "interfaces get their ids from EC2; instances of HyperPod belong to an account of AWS"
+    _allow(role, "NetworkInterfaces", _VPC_WRITE, interfaces, why=why)
+    when_created = {"StringEquals": {"ec2:CreateAction": "CreateNetworkInterface"}}
+    _allow(role, "TagNetworkInterfaces", ("ec2:CreateTags",), [own], when_created, why=why)
+    _allow_files(role, scope.bucket, scope.prefix, ("s3:GetObject",), ("kms:Decrypt",))
 
 
 def allow_agent(role: iam.IRole) -> None:
     """What the topology agent on the controller asks and reports."""
-    stack = Stack.of(role)
-    for statement in (
-        # Its own cluster's id is made by SageMaker while the agent already runs: the ARN cannot be known before.
-        _statement("AgentCluster", DESCRIBE_CLUSTER, [_arn(stack, "sagemaker", "cluster/*")]),
-        _statement("AgentTopology", ("ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes"), ["*"]),
-        iam.PolicyStatement(
-            sid="AgentMetrics",
-            actions=["cloudwatch:PutMetricData"],
-            resources=["*"],
-            conditions={"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}},
-        ),
-    ):
-        role.add_to_principal_policy(statement)
+    clusters = _arn(Stack.of(role), "sagemaker", "cluster/*")
+    why = "SageMaker makes the cluster's id while the agent already runs"
+    _allow(role, "AgentCluster", DESCRIBE_CLUSTER, [clusters], why=why)
+    asks = ("ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes")
+    _allow(role, "AgentTopology", asks, ["*"], why=_DESCRIBES_ALL)
+    namespace = {"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}}
+    why = "CloudWatch metrics are no resources; the condition names the one namespace"
+    _allow(role, "AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=why)
+
+
+def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> None:
+    """slurmdbd on the controller reads the database's password."""
+    secret.grant_read(role)
+
+
+def allow_volumes(role: iam.IRole, key: kms.IKey) -> None:
+    """Encrypted volumes of instances: EC2 makes a grant for each."""
+    key.grant(role, "kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext")
+    for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    _allow(role, "VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws)
 
 
 def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
@@ -123,8 +156,8 @@ def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
     return role
 
 
-def make_handler_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
-    """The Lambda function's role; it may write its log, and nothing else yet."""
+def make_handler_role(scope: Construct, log_group: logs.ILogGroup, in_vpc: bool, traced: bool) -> iam.Role:
+    """The Lambda function's role; it may write its log, and nothing of the cluster yet."""
     role = iam.Role(
         scope,
         "HandlerRole",
@@ -132,44 +165,37 @@ def make_handler_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
         assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
     )
     log_group.grant_write(role)
+    if in_vpc:
+        why = "Lambda makes its network interfaces itself, and their ids are not known before"
+        _allow(role, "NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why)
+    if traced:
+        actions = ("xray:PutTelemetryRecords", "xray:PutTraceSegments")
+        _allow(role, "Tracing", actions, ["*"], why="X-Ray has no resources for these actions")
     return role
 
 
 def allow_handler(
-    role: iam.Role, asset: tuple[str, str], bucket: s3.IBucket, prefix: str, training_plans: Sequence[str]
+    role: iam.IRole, asset: tuple[str, str], bucket: s3.IBucket, prefix: str, training_plans: Sequence[str]
 ) -> None:
     """What the plan needs: the bundle at ``asset`` (bucket, key), the lifecycle ``prefix``, facts of types."""
     stack = Stack.of(role)
-    bundle = stack.format_arn(
-        service="s3",
-        region="",
-        account="",
-        resource=asset[0],
-        resource_name=asset[1],
-        arn_format=ArnFormat.SLASH_RESOURCE_NAME,
-    )
-    role.add_to_policy(_statement("ReadBundle", ("s3:GetObject",), [bundle]))
-    role.add_to_policy(
-        _statement("WriteLifecycleFiles", ("s3:GetObject", "s3:PutObject"), [bucket.arn_for_objects(f"{prefix}/*")])
-    )
-    role.add_to_policy(_listing(bucket, prefix))
-    role.add_to_policy(_statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"]))
+    bundle = f"arn:{stack.partition}:s3:::{asset[0]}/{asset[1]}"
+    _allow(role, "ReadBundle", ("s3:GetObject",), [bundle])
+    _allow_files(role, bucket, prefix, ("s3:GetObject", "s3:PutObject"), ("kms:Decrypt", "kms:GenerateDataKey"))
+    _allow(role, "InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL)
     if training_plans:
-        role.add_to_policy(_statement("TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans))
-        role.add_to_policy(
-            _statement(
-                "UltraServers",
-                ("sagemaker:ListUltraServersByReservedCapacity",),
-                [_arn(stack, "sagemaker", "reserved-capacity/*")],  # a plan names them at deploy time only
-            )
-        )
-    if bucket.encryption_key is not None:
-        bucket.encryption_key.grant_encrypt_decrypt(role)
+        _allow(role, "TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans)
+        reserved = _arn(stack, "sagemaker", "reserved-capacity/*")
+        why = "a training plan names its reserved capacities only when it is asked"
+        _allow(role, "UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why)
 
 
-def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> None:
-    """slurmdbd on the controller reads the database's password."""
-    secret.grant_read(role)
+def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
+    """Reading this one cluster. A policy of its own, because its resource exists only after the cluster does."""
+    statement = iam.PolicyStatement(sid="DescribeCluster", actions=list(DESCRIBE_CLUSTER), resources=[cluster_arn])
+    policy = iam.Policy(scope, "DescribePolicy", statements=[statement])
+    policy.attach_to_role(role)
+    return policy
 
 
 def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> iam.Grant:
@@ -177,26 +203,30 @@ def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> 
     return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[cluster_arn])
 
 
-def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
-    """Reading this one cluster. A policy of its own, because its resource exists only after the cluster does."""
-    policy = iam.Policy(
-        scope, "DescribePolicy", statements=[_statement("DescribeCluster", DESCRIBE_CLUSTER, [cluster_arn])]
-    )
-    policy.attach_to_role(role)
-    return policy
+def _allow_files(
+    role: iam.IRole, bucket: s3.IBucket, prefix: str, actions: Sequence[str], key_actions: Sequence[str]
+) -> None:
+    _allow(role, "LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES)
+    own_prefix = {"StringLike": {"s3:prefix": [f"{prefix}/*"]}}
+    _allow(role, "ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix)
+    if bucket.encryption_key is not None:
+        bucket.encryption_key.grant(role, *key_actions)
 
 
-def _listing(bucket: s3.IBucket, prefix: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid="ListLifecycleFiles",
-        actions=["s3:ListBucket"],
-        resources=[bucket.bucket_arn],
-        conditions={"StringLike": {"s3:prefix": [f"{prefix}/*"]}},
-    )
-
-
-def _statement(sid: str, actions: Iterable[str], resources: Iterable[str]) -> iam.PolicyStatement:
-    return iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources))
+def _allow(
+    role: iam.IRole,
+    sid: str,
+    actions: Sequence[str],
+    resources: Sequence[str],
+    conditions: Mapping[str, Any] | None = None,
+    *,
+    why: str = "",
+) -> None:
+    """Add a statement. ``why`` says why a resource has to be a pattern, where one is."""
+    statement = iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources), conditions=conditions)
+    role.add_to_principal_policy(statement)
+    if why:
+        acknowledge_wildcards(role, resources, why)
 
 
 def _arn(stack: Stack, service: str, resource: str, account: str | None = None) -> str:
