@@ -8,7 +8,7 @@ from typing import Any
 
 from slurm_topology.core.errors import InputError
 
-__all__ = ["read_json", "read_json_or_text", "read_text"]
+__all__ = ["read_any_text", "read_json", "read_json_or_text", "read_text"]
 
 
 def read_text(path: Path) -> str:
@@ -21,6 +21,19 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}): expected a text file") from error
+
+
+def read_any_text(path: Path) -> str:
+    """The file's text, bytes that are no UTF-8 kept as surrogates: for checks that tell what is wrong with the file.
+
+    Raises InputError when there is no such file or it can't be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def read_json(path: Path) -> Any:

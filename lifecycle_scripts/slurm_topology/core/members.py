@@ -46,6 +46,12 @@ class Members:
         wanted = {name for subject in subjects for names in self.of(subject).values() for name in names}
         return only(self.of(EVERYBODY), wanted)
 
+    def names(self, subject: str) -> set[str]:
+        """The names of one subject's nodes."""
+        if subject == EVERYBODY:
+            return self._names
+        return {name for names in self.of(subject).values() for name in names}
+
     def _find(self, subject: str) -> Places:
         partition = self._partitions.get(subject)
         if partition is None:

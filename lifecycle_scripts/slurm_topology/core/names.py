@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-__all__ = ["MAX_LENGTH", "leaf_of_switch", "legal_name", "unplaced", "zone_root"]
+__all__ = ["MAX_LENGTH", "leaf_of_switch", "legal_name", "name_in_zone", "unplaced", "zone_root"]
 
 MAX_LENGTH = 64  # from Slurm 24.11 on, a longer SwitchName is fatal
 
@@ -35,7 +35,12 @@ def legal_name(identifier: str) -> str:
     """The name for what ``identifier`` identifies: itself when that is legal, else a readable stem and a hash."""
     if _LEGAL.fullmatch(identifier) and not _RESERVED.fullmatch(identifier):
         return identifier
-    return _hashed(identifier, "")
+    return _hashed(identifier, identifier)
+
+
+def name_in_zone(identifier: str, zone: str | None) -> str:
+    """The name for what ``identifier`` identifies in one of several zones that (against all reason) share it."""
+    return _hashed(f"{identifier}-{zone}", "in-zone", identifier, zone or "")
 
 
 def zone_root(zone: str | None) -> str:
@@ -55,11 +60,12 @@ def leaf_of_switch(switch: str) -> str:
 
 def _own(stem: str, identifier: str | None) -> str:
     name = stem if identifier is None else f"{stem}-{identifier}"
-    return name if _LEGAL.fullmatch(name) else _hashed(name, stem)
+    return name if _LEGAL.fullmatch(name) else _hashed(name, stem, identifier or "")
 
 
-def _hashed(identifier: str, salt: str) -> str:
-    """``salt`` keeps our own names apart from ids that are spelt like them."""
-    digest = hashlib.sha256(f"{salt}\0{identifier}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", identifier).strip("-._")[: MAX_LENGTH - _HASH_LENGTH - 2].rstrip("-._")
+def _hashed(readable: str, *parts: str) -> str:
+    """A legal name that no two lists of parts share."""
+    exact = "".join(f"{len(part)}:{part}" for part in parts)
+    digest = hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", readable).strip("-._")[: MAX_LENGTH - _HASH_LENGTH - 2].rstrip("-._")
     return f"{stem}-h{digest}" if stem else f"h{digest}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from .check import check_topology
 from .choose import make_plan
+from .members import EVERYBODY, Members
 from .model import ClusterTopology, Finding, Flat, Inventory, Placement, Plan, Severity, TopologyKind
 from .render_conf import render as render_conf
 from .render_yaml import render as render_yaml
@@ -52,11 +53,24 @@ def compute(
     topology, findings = build(inventory, plan, version, last_known)
     known_nodes = [node.name for node in inventory.nodes]
     partition_topologies = [partition.topology for partition in inventory.partitions if partition.topology]
-    checked = check_topology(topology, version, known_nodes, partition_topologies)
+    checked = check_topology(
+        topology, version, known_nodes, partition_topologies, partition_nodes=_users(inventory, topology)
+    )
     every_finding = tuple(sorted({*plan.findings, *findings, *checked}))
     refused = any(finding.severity is Severity.ERROR for finding in every_finding)
     text = None if refused else _render(topology, version)
     return Rendering(version.topology_file, text, _plugin(topology, version), topology, plan, every_finding)
+
+
+def _users(inventory: Inventory, topology: ClusterTopology) -> dict[str, Collection[str]]:
+    """Who must be placed where: every node in the default ("" is no partition), a partition's in its own topology.
+
+    Empty when no partition has one of its own: then the checker holds the default against all known nodes.
+    """
+    if not topology.partitions:
+        return {}
+    members = Members(inventory.nodes, inventory.partitions)
+    return {subject: members.names(subject) for subject in (EVERYBODY, *topology.partitions)}
 
 
 def _render(topology: ClusterTopology, version: SlurmVersion) -> str | None:

@@ -67,7 +67,7 @@ def build(
 def _per_partition(
     plan: Plan, partitions: Sequence[Partition], members: Members, findings: list[Finding]
 ) -> ClusterTopology:
-    entries = _entries(plan, members)
+    entries = _entries(plan, members, findings)
     default = entries[EVERYBODY]
     users: dict[_Entry, list[str]] = {}
     for subject, entry in (*entries.items(), *_aliases(entries, partitions)):
@@ -80,7 +80,7 @@ def _per_partition(
     return ClusterTopology(tuple(built), _assignments(entries, partitions))
 
 
-def _entries(plan: Plan, members: Members) -> dict[str, _Entry]:
+def _entries(plan: Plan, members: Members, findings: list[Finding]) -> dict[str, _Entry]:
     """Subject → the topology it gets.
 
     Block topologies that a subject's nodes can't fill get a lower block size. Of those with one name, the cluster's
@@ -88,6 +88,9 @@ def _entries(plan: Plan, members: Members) -> dict[str, _Entry]:
     """
     choices = [plan.default, *plan.partitions]
     sizes = {choice.subject: _feasible_sizes(choice, members) for choice in choices}
+    findings += [
+        _lowered(choice, sizes[choice.subject]) for choice in choices if choice.block_sizes != sizes[choice.subject]
+    ]
     main = {plan.default.topology: sizes[EVERYBODY]}
     for choice in sorted(plan.partitions, key=lambda choice: sizes[choice.subject], reverse=True):
         main.setdefault(choice.topology, sizes[choice.subject])
@@ -191,6 +194,18 @@ def _nothing_known(name: str, what: str, nodes: int) -> Finding:
         name,
         f"topology {name} is flat for now: the {what} of none of its {nodes} nodes is known",
         "labels come minutes after launch; the next pass takes them in",
+    )
+
+
+def _lowered(choice: Choice, sizes: tuple[int, ...]) -> Finding:
+    return Finding(
+        "TOPO313",
+        Severity.INFO,
+        choice.subject or "cluster default",
+        f"block size {sizes[0]} instead of {choice.block_sizes[0]}, because the UltraServers aren't full: with the "
+        "larger "
+        "one, slurmctld would refuse jobs of some sizes for which there are nodes",
+        "nothing to do: it rises as they fill, and jobs still go into one UltraServer that has room for them",
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from .collapse import SWITCH_BUDGET, SwitchTree, collapse, fit_budget, reconfigure_seconds
 from .fabric import ZoneFabric, build_fabric
 from .model import Finding, Severity, Switch, Tree
-from .names import leaf_of_switch, legal_name, unplaced, zone_root
+from .names import leaf_of_switch, legal_name, name_in_zone, unplaced, zone_root
 from .places import Places
 
 __all__ = ["build_tree"]
@@ -42,7 +42,7 @@ def _ids_of_several_zones(zones: Iterable[ZoneFabric]) -> set[str]:
 def _zone_tree(zone: ZoneFabric, shared: set[str]) -> SwitchTree:
     """All switches of a zone under one root, before anything is collapsed."""
     switches = zone.switches
-    name = {switch: legal_name(f"{switch}@{zone.zone}" if switch in shared else switch) for switch in switches}
+    name = {switch: name_in_zone(switch, zone.zone) if switch in shared else legal_name(switch) for switch in switches}
     children: defaultdict[str, list[str]] = defaultdict(list)
     for child, parent in zone.parents.items():
         children[name[parent]].append(name[child])
