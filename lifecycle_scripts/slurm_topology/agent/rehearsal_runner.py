@@ -64,7 +64,8 @@ def start(argv: list[str]) -> tuple[int, int]:
             nothing = os.open(os.devnull, os.O_RDONLY)
             for number, descriptor in enumerate((nothing, writing, writing)):
                 os.dup2(descriptor, number)
-            os.execvp(argv[0], argv)  # noqa: S606 (an argument list; no shell)
+            # Slurm knows by its name which daemon it is (Debian's file is slurmctld-wlm: then 24.11 refuses to start)
+            os.execvp(argv[0], ["slurmctld", *argv[1:]])  # noqa: S606 (an argument list; no shell)
         except OSError as error:
             os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
         finally:

@@ -135,7 +135,7 @@ def judge(status: int, said: str) -> Rehearsal:
     spoken = [line for line in lines if line]
     if status != rehearsal_runner.DIED:
         return Rehearsal(Verdict.UNKNOWN, tuple(spoken[-LINES_KEPT:]), notes)
-    reasons = [line for line in spoken if REASON.search(line)] or spoken[-LINES_KEPT:]
+    reasons = [line for line in spoken if REASON.search(line)] or spoken[-2:]
     return Rehearsal(Verdict.REFUSED, tuple(reasons[:LINES_KEPT]), notes)
 
 

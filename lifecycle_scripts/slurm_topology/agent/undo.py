@@ -5,11 +5,14 @@ to an entry of the history, or to what was there before the agent came. Through 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slurm_topology.agent import jobs
 from slurm_topology.agent.apply import Applied, Applier, Change
 from slurm_topology.agent.disk import DiskState
 from slurm_topology.agent.observation import Observation, Role
 from slurm_topology.agent.observe import Observer
+from slurm_topology.agent.record import written_digests
 from slurm_topology.agent.recover import as_disk
 from slurm_topology.agent.state import Pause
 from slurm_topology.agent.world import World
@@ -55,6 +58,8 @@ def _put_in_force(world: World, target: DiskState, conf_path: str) -> Applied:
     applier = Applier(world.shell, world.files, world.clock, world.slurm, store, world.rehearser, world.settings)
     held = jobs.held(seen.slurm.jobs) if seen.slurm else []
     applied = applier.apply(Change(target, None, {}, held), seen)
+    # ours from now on: the next pass must not take it for another writer's work
+    store.save_state(replace(store.load_state(), written=written_digests(target)))
     store.end_transaction()
     return applied
 

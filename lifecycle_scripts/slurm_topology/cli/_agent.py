@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.settings import DEFAULT_SETTINGS_FILE
 from slurm_topology.agent.world import World, open_world
 from slurm_topology.core.model import Severity
+
+if TYPE_CHECKING:
+    from slurm_topology.agent.record import PassRecord
 
 __all__ = ["add_settings", "exit_code", "tell", "when", "world_of"]
 
