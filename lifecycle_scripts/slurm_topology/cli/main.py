@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "plan": "say which topology each partition will get, and why",
     "render": "write topology.conf or topology.yaml from placement files",
     "check": "say what slurmctld would refuse, or silently mangle, in a topology file",
+    "diff": "say what changed from one topology file to another",
     "show": "show the topology in force",
     "status": "show what the agent does, has done and would do",
     "reconcile": "run one pass of the agent: look, compare, put right",

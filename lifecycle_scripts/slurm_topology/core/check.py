@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from . import check_rules as rules
 from .check_blocks import check_blocks
 from .check_names import check_topology_name
 from .check_nodes import check_nodes
-from .check_rules import Report
+from .check_rules import Report, said
 from .check_tree import check_tree
 from .model import Blocks, ClusterTopology, Finding, Tree
 from .parse_conf import parse as parse_conf
@@ -100,8 +101,8 @@ def _with_line(finding: Finding, parsed: Parsed) -> Finding:
     line = parsed.lines.get(finding.subject)
     if not line:
         return finding
-    message = f"line {line}: {finding.message}"
-    return Finding(finding.id, finding.severity, finding.subject, message, finding.remedy)
+    message = said(finding.subject, finding.message.removeprefix(f"{finding.subject}: "), line)
+    return replace(finding, message=message)
 
 
 def _check_size(report: Report, text: str, version: SlurmVersion) -> None:

@@ -38,9 +38,7 @@ def check_nodes(
         served = wanted.get(entry.name, frozenset())
         missing = served - placed if served != placed else None
         if missing:
-            report.add(
-                rules.UNPLACED_NODES, _subject(entry), f"{shorten(missing)} are in none of its {_fate(entry, version)}"
-            )
+            report.add(rules.UNPLACED_NODES, _subject(entry), f"lacks {shorten(missing)}: {_fate(entry, version)}")
 
 
 def _subject(entry: NamedTopology) -> str:
@@ -48,12 +46,12 @@ def _subject(entry: NamedTopology) -> str:
 
 
 def _fate(entry: NamedTopology, version: SlurmVersion) -> str:
-    """Where unplaced nodes are missing, and what becomes of them (seen on 24.11.5, 25.11.4 and 26.05.5)."""
+    """What becomes of nodes that it lacks (seen on 24.11.5, 25.11.4 and 26.05.5)."""
     if isinstance(entry.body, Blocks):
-        return "blocks: jobs of several nodes can't use them"
+        return "jobs of several nodes can't use nodes outside the blocks"
     if version < (26, 5):
-        return f"leaf switches: Slurm {version} runs no job on them"
-    return f"leaf switches: Slurm {version} runs only one-node jobs on them"
+        return f"Slurm {version} runs no job on nodes outside the leaf switches"
+    return f"Slurm {version} runs only one-node jobs on nodes outside the leaf switches"
 
 
 def _wanted(

@@ -13,7 +13,7 @@ from .errors import HostListError
 from .hostlist import fold
 from .model import Finding, Severity
 
-__all__ = ["RULES", "Report", "Rule", "shorten", "unit_subject"]
+__all__ = ["RULES", "Report", "Rule", "said", "shorten", "unit_subject"]
 
 _SHOWN = 200  # characters of a host list in a message
 
@@ -32,9 +32,12 @@ class Report:
     def __init__(self) -> None:
         self._findings: list[Finding] = []
 
-    def add(self, rule: Rule, subject: str, message: str) -> None:
-        """``subject``: the switch, block, node, line or file; ``message``: what was got and what was expected."""
-        self._findings.append(Finding(rule.id, rule.severity, subject, message, rule.remedy))
+    def add(self, rule: Rule, subject: str, message: str, line: int = 0) -> None:
+        """``subject``: the switch, block, node, line or file; ``message``: what was got and what was expected.
+
+        The finding's message begins with the subject, so that it can be shown alone. ``line`` 0 is unknown.
+        """
+        self._findings.append(Finding(rule.id, rule.severity, subject, said(subject, message, line), rule.remedy))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -123,6 +126,11 @@ def _all_rules() -> dict[str, Rule]:
 
 
 RULES = _all_rules()
+
+
+def said(subject: str, message: str, line: int = 0) -> str:
+    """A finding's message: ``switch leaf1 (line 12): has neither nodes nor child switches``."""
+    return f"{subject} (line {line}): {message}" if line else f"{subject}: {message}"
 
 
 def unit_subject(kind: str, name: str, topology: str) -> str:

@@ -147,17 +147,14 @@ def _pairs(line: str) -> tuple[list[tuple[str, str]], str]:
 def _switch(line: _Line, report: Report) -> Switch:
     options = line.options
     if "nodes" in options and "switches" in options:
-        report.add(rules.NODES_AND_CHILDREN, line.subject, f"line {line.number} gives it both Nodes and Switches")
+        report.add(rules.NODES_AND_CHILDREN, line.subject, "has both Nodes and Switches", line.number)
     children = _names(line, "switches", report)
     if "switches" in options and not options["switches"].strip(_BLANK + ","):
-        report.add(
-            rules.BAD_HOST_LIST, line.subject, f"line {line.number}: Switches names none, slurmctld crashes on it"
-        )
+        report.add(rules.BAD_HOST_LIST, line.subject, "Switches names none, slurmctld crashes on it", line.number)
     speed = _LINK_SPEED.fullmatch(options.get("linkspeed", "1"))
     if speed is None or (speed[1] and int(speed[1], 16 if speed[1][:2].lower() == "0x" else 10) >= 2**32):
-        report.add(
-            rules.BAD_VALUE, line.subject, f"line {line.number}: LinkSpeed={options['linkspeed']} is no number < 2^32"
-        )
+        message = f"LinkSpeed={options['linkspeed']} is no number below 2^32"
+        report.add(rules.BAD_VALUE, line.subject, message, line.number)
     return Switch(line.value, children, _names(line, "nodes", report))
 
 
@@ -165,7 +162,7 @@ def _names(line: _Line, key: str, report: Report) -> tuple[str, ...]:
     try:
         return tuple(expand(line.options.get(key, "")))
     except HostListError as error:
-        report.add(rules.BAD_HOST_LIST, line.subject, f"line {line.number}: {error}")
+        report.add(rules.BAD_HOST_LIST, line.subject, str(error), line.number)
         return ()
 
 

@@ -217,7 +217,7 @@ class _Reader:
         self._report_at(rules.WRONG_SHAPE, where, node, f"expected {expected}, got {_shown(node)}")
 
     def _report_at(self, rule: Rule, where: str, node: Node | None, message: str) -> None:
-        self.report.add(rule, where, f"line {node.line}: {message}" if node is not None and node.line else message)
+        self.report.add(rule, where, message, 0 if node is None else node.line)
 
 
 def _as_list(node: Node) -> tuple[Node, ...]:

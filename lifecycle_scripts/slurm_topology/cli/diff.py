@@ -1,0 +1,109 @@
+"""slurm-topology diff: what changed from one topology file to another, by meaning."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from slurm_topology.core.check import parse_file
+from slurm_topology.core.compare import diff
+from slurm_topology.core.difference import Change, Difference, TopologyDifference
+from slurm_topology.core.errors import InputError
+from slurm_topology.core.hostlist import expand
+from slurm_topology.core.model import ClusterTopology, Severity
+
+from ._files import read_any_text
+from ._nodes import known_nodes
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "Exit code: 0 the files mean the same to Slurm, 1 they don't, 2 one of them can't be read."
+    help_of_file = "*.yaml, *.yml, *.json: topology.yaml; else topology.conf"
+    parser.add_argument("before", type=Path, metavar="A", help=help_of_file)
+    parser.add_argument("after", type=Path, metavar="B", help=help_of_file)
+    parser.add_argument("--nodes", metavar="F|HOSTLIST", help="the nodes that Slurm has, as for check")
+    parser.add_argument(
+        "--partition",
+        action="append",
+        default=[],
+        metavar="NAME[:TOPOLOGY]=HOSTLIST",
+        help="also compare the largest job of this partition (repeatable)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the difference as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code: 0 same meaning, 1 another. Raises InputError (2)."""
+    partitions = dict(_partition(given) for given in arguments.partition)
+    topologies = {name: topology for name, (topology, _) in partitions.items() if topology}
+    difference = diff(
+        replace(_read(arguments.before), partitions=topologies),
+        replace(_read(arguments.after), partitions=topologies),
+        known_nodes=None if arguments.nodes is None else known_nodes(arguments.nodes),
+        partition_nodes={name: nodes for name, (_, nodes) in partitions.items()},
+    )
+    print(json.dumps(_json(difference), indent=1, sort_keys=True) if arguments.json else "\n".join(_lines(difference)))
+    return 0 if difference.same_meaning else 1
+
+
+def _read(path: Path) -> ClusterTopology:
+    """Raises InputError for a file that can't be read as slurmctld would: a difference to it would mean nothing."""
+    parsed = parse_file(read_any_text(path), path.name)
+    errors = [finding.message for finding in parsed.findings if finding.severity is Severity.ERROR]
+    if errors:
+        more = f", and {len(errors) - 1} more errors" if len(errors) > 1 else ""
+        raise InputError(f'{path}: {errors[0]}{more}; "slurm-topology check" tells all')
+    return parsed.topology
+
+
+def _partition(given: str) -> tuple[str, tuple[str, list[str]]]:
+    name_and_topology, equals, nodes = given.partition("=")
+    name, _, topology = name_and_topology.partition(":")
+    if not equals or not name or not nodes:
+        raise InputError(f"--partition {given}: expected NAME=HOSTLIST or NAME:TOPOLOGY=HOSTLIST")
+    return name, (topology, expand(nodes))
+
+
+def _lines(difference: Difference) -> list[str]:
+    lines = difference.lines()
+    said = {job.partition for job in difference.largest_jobs if job.before != job.after}
+    for job in difference.largest_jobs:
+        if job.partition not in said and job.before is not None:
+            where = f" in partition {job.partition}" if job.partition else ""
+            lines.append(f"largest job{where}: {job.before} nodes, as before")
+    return [*lines, "same meaning" if difference.same_meaning else "another meaning"]
+
+
+def _json(difference: Difference) -> dict[str, Any]:
+    before, after = difference.default
+    return {
+        "same_meaning": difference.same_meaning,
+        "default": {"before": before, "after": after},
+        "topologies": [_topology_json(topology) for topology in difference.topologies],
+        "largest_jobs": [job._asdict() for job in difference.largest_jobs],
+    }
+
+
+def _topology_json(topology: TopologyDifference) -> dict[str, Any]:
+    changes = topology.changes
+    return {
+        "name": topology.name,
+        "kind": {"before": topology.kind_before, "after": topology.kind_after},
+        "added": list(changes.added),
+        "lost": list(changes.lost),
+        "moved": _changes_json(changes.moved, "node"),
+        "moved_switches": _changes_json(changes.moved_switches, "switch"),
+        "renamed": [{"before": before, "after": after} for _, before, after in changes.renamed],
+        "block_sizes": {"before": list(changes.sizes_before), "after": list(changes.sizes_after)},
+        "blocks_reordered": changes.reordered,
+    }
+
+
+def _changes_json(changes: Iterable[Change], what: str) -> list[dict[str, str]]:
+    return [{what: subject, "before": before, "after": after} for subject, before, after in changes]
