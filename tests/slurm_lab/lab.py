@@ -158,7 +158,11 @@ class Lab:
     def start_slurmds(self, nodes: Sequence[Node], *arguments: str) -> None:
         """Start the slurmd's of these nodes (which slurm.conf knows) and wait until they are up."""
         start_slurmds(self.box, nodes, arguments)
-        wait_until_up(self.box, [node.name for node in nodes])
+        self.wait_nodes_up(nodes)
+
+    def wait_nodes_up(self, nodes: Sequence[Node] | None = None) -> None:
+        """Until these nodes, or all, can run jobs or run some. Raises WaitError with the states of those that can't."""
+        wait_until_up(self.box, [node.name for node in (self.nodes if nodes is None else nodes)])
 
     def scale(self, nodes: Sequence[Node]) -> Reconfigured:
         """Scale up or down as HyperPod does: instances go, slurm.conf is new, slurmctld reconfigures, instances come.

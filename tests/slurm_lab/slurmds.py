@@ -11,11 +11,12 @@ from .wait import wait_for
 
 __all__ = ["kill_node", "start_slurmds", "states", "wait_until_up"]
 
-# What is lost with an instance: slurmd, its step daemons (found by their socket in the node's spool folder, because
+# What is lost with an instance: slurmd (by its command line: its pid file is stale while it starts itself anew after a
+# reconfigure, and there may be two of it), its step daemons (found by their socket in the node's spool folder, because
 # they rewrite their command line), and the processes of the jobs (each task leads a process group).
 KILL = r"""
 node=$1
-kill -KILL "$(cat "/run/slurmd.$node.pid")" 2>/dev/null
+while pkill -KILL --full "^slurmd .* -N $node( |\$)"; do sleep 0.01; done
 for step in $(ss -xlpH | grep -F "/var/spool/slurmd.$node/" | grep -o 'pid=[0-9]*' | cut -d= -f2 | sort -u); do
     tasks=$(pgrep -P "$step")
     kill -KILL "$step"

@@ -15,6 +15,7 @@ import pytest
 
 from slurm_lab import Box, BoxError, NotRunnable, Root, wait_for
 from slurm_lab.fixtures import not_runnable
+from slurm_lab.privilege import as_root
 
 pytestmark = pytest.mark.slurm
 CGROUPS = Path("/sys/fs/cgroup")
@@ -44,16 +45,10 @@ def start(box: Box) -> None:
         not_runnable(reason)
 
 
-def namespace_of(pid: str) -> Path | None:
-    """The PID namespace of a process; None when it has ended."""
-    try:
-        return Path("/proc", pid, "ns/pid").readlink()
-    except OSError:
-        return None
-
-
-def processes_of(namespace: Path | None) -> list[str]:
-    return [place.name for place in Path("/proc").glob("[0-9]*") if namespace_of(place.name) == namespace]
+def namespaces() -> dict[str, str]:
+    """The PID namespace of each process of this machine; "-" for those that are ending."""
+    listing = [*as_root("Looking at another user's processes"), "ps", "-e", "-o", "pid=", "-o", "pidns="]
+    return dict(line.split() for line in subprocess.check_output(listing, text=True).splitlines())
 
 
 def test_commands_run_inside_with_a_clean_environment(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,11 +148,11 @@ def test_nothing_outlives_a_killed_test_run(slurm_roots: Callable[[str], Root], 
     run = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert run.stdout is not None
-        namespace = namespace_of(run.stdout.readline().strip())
-        assert namespace is not None
-        assert len(processes_of(namespace)) >= 3
+        init_pid = run.stdout.readline().strip()
+        namespace = namespaces()[init_pid]
+        assert list(namespaces().values()).count(namespace) >= 3
     finally:
         run.kill()
         run.communicate()
-    wait_for(lambda: not processes_of(namespace), "every process of the box is gone", seconds=10)
+    wait_for(lambda: namespace not in namespaces().values(), "every process of the box is gone", seconds=10)
     assert str(root.path) not in Path("/proc/mounts").read_text()

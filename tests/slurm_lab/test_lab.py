@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slurm_lab import Lab, Level, Node, StartedBy, make_nodes
+from slurm_lab import BoxError, Lab, Level, Node, StartedBy, make_nodes, wait_for
 
 pytestmark = pytest.mark.slurm
 
@@ -86,3 +86,31 @@ def test_cloud_nodes_take_jobs_without_any_slurmd(make_lab: Callable[..., Lab], 
     job = lab.jobs.submit(16)
     assert lab.jobs.where(job) == tuple(node.name for node in nodes[:16])
     assert lab.jobs.get(job).state == "CONFIGURING"
+
+
+@pytest.mark.parametrize("started_by", [StartedBy.SYSTEMD, StartedBy.SYSTEMD_FOREGROUND])
+def test_systemd_runs_slurmctld(make_lab: Callable[..., Lab], slurm_version: str, started_by: StartedBy) -> None:
+    """Its pid is the unit's, before and after a reconfigure; a crash is healed by the unit when it says so."""
+    nodes = make_nodes(2)
+    lab = make_lab(slurm_version, nodes=nodes, started_by=started_by, unit="Restart=on-failure\nRestartSec=100ms")
+    assert lab.reconfigure().accepted
+    assert main_pid(lab) == lab.controller.pid() != 0
+    killed = lab.controller.pid()
+    lab.controller.stop("KILL")
+    wait_for(lab.controller.answers, "systemd has started slurmctld again")
+    assert main_pid(lab) == lab.controller.pid() != killed
+    lab.wait_nodes_up()
+
+
+def main_pid(lab: Lab) -> int:
+    return int(lab.run("systemctl", "show", "--property=MainPID", "--value", "slurmctld").stdout)
+
+
+def test_a_slurmctld_that_does_not_start_says_why(make_lab: Callable[..., Lab], slurm_version: str) -> None:
+    nodes = make_nodes(2)
+    bad = tree(nodes, 2, slurm_version).replace("leaf[0-0]", "nowhere")
+    lab = make_lab(slurm_version, nodes=nodes, level=Level.CONTROLLER, topology=bad, start=False)
+    lab.start_box()
+    with pytest.raises(BoxError, match="nowhere"):
+        lab.controller.start()
+    assert not lab.controller.alive()
