@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Acknowledgment, Stack, Validations
@@ -14,17 +14,18 @@ __all__ = ["acknowledge", "acknowledge_wildcards"]
 
 def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     """Acknowledge rules (id → reason) for ``construct`` and what is below it."""
-    Validations.of(construct).acknowledge(*(Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items()))
+    acknowledgments = [Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items()]
+    Validations.of(construct).acknowledge(*acknowledgments)
 
 
-def acknowledge_wildcards(construct: IConstruct, resources: Sequence[str], reason: str) -> None:
-    """Acknowledge those of ``resources`` (ARNs of a policy of ``construct``) that are patterns.
+def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, str]) -> None:
+    """Acknowledge those resources (ARN → reason) of policies of ``construct`` that are patterns.
 
     The ids are cdk-nag's: the ARN with each reference written as ``<LogicalId>`` or ``<LogicalId.Attribute>``.
     """
-    stack = Stack.of(construct)
-    patterns = [flat for flat in (_flat(stack.resolve(resource)) for resource in resources) if "*" in flat]
-    acknowledge(construct, {f"AwsSolutions-IAM5[Resource::{pattern}]": reason for pattern in patterns})
+    resolved = Stack.of(construct).resolve(list(reasons))
+    flat = {_flat(resource): reason for resource, reason in zip(resolved, reasons.values(), strict=True)}
+    acknowledge(construct, {f"AwsSolutions-IAM5[Resource::{arn}]": why for arn, why in flat.items() if "*" in arn})
 
 
 def _flat(value: Any) -> str:

@@ -89,7 +89,7 @@ def type_is_known(spec: ClusterSpec) -> Iterator[Finding]:
 
 def partition_name(spec: ClusterSpec) -> Iterator[Finding]:
     for group in spec.compute_groups:
-        name = group.partition_name
+        name = group.partition  # without one, the partition has the group's name, which HPS020 looks at
         if known_text(name) and not is_name(name, _MOST_PARTITION_NAME):
             yield error(
                 "HPS025",

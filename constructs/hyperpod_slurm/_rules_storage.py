@@ -60,8 +60,10 @@ def mount_paths_differ(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def mount_values(spec: ClusterSpec) -> Iterator[Finding]:
+    for mount in spec.shared_mounts:
+        yield from _wrong_values("shared_storage", mount)
     for group in spec.groups:
-        for mount in spec.mounts_of(group):
+        for mount in group.mounts:
             yield from _wrong_values(group.name, mount)
 
 

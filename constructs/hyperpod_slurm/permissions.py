@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
@@ -116,24 +116,32 @@ def allow_instance(role: iam.IRole, scope: InstanceScope) -> None:
         *(_arn(stack, "ec2", f"security-group/{name}") for name in scope.security_group_ids),
         _arn(stack, "ec2", "instance/*", account="*"),
     ]
-    _allow(role, "DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL)
-    why = "interfaces get their ids from EC2; instances of HyperPod belong to an account of AWS"
-    _allow(role, "NetworkInterfaces", _VPC_WRITE, interfaces, why=why)
     when_created = {"StringEquals": {"ec2:CreateAction": "CreateNetworkInterface"}}
-    _allow(role, "TagNetworkInterfaces", ("ec2:CreateTags",), [own], when_created, why=why)
-    _allow_files(role, scope.bucket, scope.prefix, ("s3:GetObject",), ("kms:Decrypt",))
+    why = "interfaces get their ids from EC2; instances of HyperPod belong to an account of AWS"
+    _allow(
+        role,
+        _Statement("DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL),
+        _Statement("NetworkInterfaces", _VPC_WRITE, interfaces, why=why),
+        _Statement("TagNetworkInterfaces", ("ec2:CreateTags",), [own], when_created, why=why),
+        *_file_statements(scope.bucket, scope.prefix, ("s3:GetObject",)),
+    )
+    if scope.bucket.encryption_key is not None:
+        scope.bucket.encryption_key.grant(role, "kms:Decrypt")
 
 
 def allow_agent(role: iam.IRole) -> None:
     """What the topology agent on the controller asks and reports."""
     clusters = _arn(Stack.of(role), "sagemaker", "cluster/*")
-    why = "SageMaker makes the cluster's id while the agent already runs"
-    _allow(role, "AgentCluster", DESCRIBE_CLUSTER, [clusters], why=why)
     asks = ("ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes")
-    _allow(role, "AgentTopology", asks, ["*"], why=_DESCRIBES_ALL)
     namespace = {"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}}
-    why = "CloudWatch metrics are no resources; the condition names the one namespace"
-    _allow(role, "AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=why)
+    not_yet = "SageMaker makes the cluster's id while the agent already runs"
+    no_resource = "CloudWatch metrics are no resources; the condition names the one namespace"
+    _allow(
+        role,
+        _Statement("AgentCluster", DESCRIBE_CLUSTER, [clusters], why=not_yet),
+        _Statement("AgentTopology", asks, ["*"], why=_DESCRIBES_ALL),
+        _Statement("AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=no_resource),
+    )
 
 
 def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> None:
@@ -145,7 +153,7 @@ def allow_volumes(role: iam.IRole, key: kms.IKey) -> None:
     """Encrypted volumes of instances: EC2 makes a grant for each."""
     key.grant(role, "kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext")
     for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    _allow(role, "VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws)
+    _allow(role, _Statement("VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws))
 
 
 def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
@@ -167,10 +175,10 @@ def make_handler_role(scope: Construct, log_group: logs.ILogGroup, in_vpc: bool,
     log_group.grant_write(role)
     if in_vpc:
         why = "Lambda makes its network interfaces itself, and their ids are not known before"
-        _allow(role, "NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why)
+        _allow(role, _Statement("NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why))
     if traced:
         actions = ("xray:PutTelemetryRecords", "xray:PutTraceSegments")
-        _allow(role, "Tracing", actions, ["*"], why="X-Ray has no resources for these actions")
+        _allow(role, _Statement("Tracing", actions, ["*"], why="X-Ray has no resources for these actions"))
     return role
 
 
@@ -180,14 +188,21 @@ def allow_handler(
     """What the plan needs: the bundle at ``asset`` (bucket, key), the lifecycle ``prefix``, facts of types."""
     stack = Stack.of(role)
     bundle = f"arn:{stack.partition}:s3:::{asset[0]}/{asset[1]}"
-    _allow(role, "ReadBundle", ("s3:GetObject",), [bundle])
-    _allow_files(role, bucket, prefix, ("s3:GetObject", "s3:PutObject"), ("kms:Decrypt", "kms:GenerateDataKey"))
-    _allow(role, "InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL)
+    statements = [
+        _Statement("ReadBundle", ("s3:GetObject",), [bundle]),
+        *_file_statements(bucket, prefix, ("s3:GetObject", "s3:PutObject")),
+        _Statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL),
+    ]
     if training_plans:
-        _allow(role, "TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans)
         reserved = _arn(stack, "sagemaker", "reserved-capacity/*")
         why = "a training plan names its reserved capacities only when it is asked"
-        _allow(role, "UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why)
+        statements += [
+            _Statement("TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans),
+            _Statement("UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why),
+        ]
+    _allow(role, *statements)
+    if bucket.encryption_key is not None:
+        bucket.encryption_key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
 
 
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
@@ -203,30 +218,32 @@ def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> 
     return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[cluster_arn])
 
 
-def _allow_files(
-    role: iam.IRole, bucket: s3.IBucket, prefix: str, actions: Sequence[str], key_actions: Sequence[str]
-) -> None:
-    _allow(role, "LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES)
+class _Statement(NamedTuple):
+    """``why`` says why a resource has to be a pattern, where one is."""
+
+    sid: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    conditions: Mapping[str, Any] | None = None
+    why: str = ""
+
+
+def _file_statements(bucket: s3.IBucket, prefix: str, actions: Sequence[str]) -> list[_Statement]:
     own_prefix = {"StringLike": {"s3:prefix": [f"{prefix}/*"]}}
-    _allow(role, "ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix)
-    if bucket.encryption_key is not None:
-        bucket.encryption_key.grant(role, *key_actions)
+    return [
+        _Statement("LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES),
+        _Statement("ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix),
+    ]
 
 
-def _allow(
-    role: iam.IRole,
-    sid: str,
-    actions: Sequence[str],
-    resources: Sequence[str],
-    conditions: Mapping[str, Any] | None = None,
-    *,
-    why: str = "",
-) -> None:
-    """Add a statement. ``why`` says why a resource has to be a pattern, where one is."""
-    statement = iam.PolicyStatement(sid=sid, actions=list(actions), resources=list(resources), conditions=conditions)
-    role.add_to_principal_policy(statement)
-    if why:
-        acknowledge_wildcards(role, resources, why)
+def _allow(role: iam.IRole, *statements: _Statement) -> None:
+    for one in statements:
+        role.add_to_principal_policy(
+            iam.PolicyStatement(
+                sid=one.sid, actions=list(one.actions), resources=list(one.resources), conditions=one.conditions
+            )
+        )
+    acknowledge_wildcards(role, {arn: one.why for one in statements if one.why for arn in one.resources})
 
 
 def _arn(stack: Stack, service: str, resource: str, account: str | None = None) -> str:
