@@ -1,0 +1,312 @@
+// The topology as boxes in boxes: an ARIA tree whose items are units and nodes. Boxes are made when their parent is unfolded,
+// tiles when their leaf comes near the screen, so that 10,000 nodes cost no more than what is looked at.
+
+const fabric = byId("fabric");
+const view = {
+  drawing: drawings[0],
+  open: new Set(), // units that are unfolded
+  colour: "state",
+  size: "large", // of nodes: names, large or small
+  wanted: new Set(), // states chosen in the legend; empty: all
+  query: "",
+  hits: null, // nodes that the search found; null: no search
+  chosen: null, // {kind: "node" | "unit" | "job", index}
+  peers: new Set(), // nodes of the chosen job
+};
+
+const isLeaf = (unit) => unit.children.length === 0;
+const matches = (node) =>
+  (view.wanted.size === 0 || view.wanted.has(nodes.state[node])) && (view.hits === null || view.hits.has(node));
+
+const nearby = new IntersectionObserver(
+  (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => fillTiles(entry.target.parentElement)),
+  { rootMargin: "900px" },
+);
+
+// ---- making
+
+function columnsFor(count) {
+  if (count <= 8) return Math.max(count, 1);
+  const width = count % 9 === 0 || count % 9 === 8 ? 9 : 8; // UltraServers: 18, or 17 without the spare
+  if (count <= 8 * width) return width;
+  return count <= 32 * width ? 2 * width : 8 * width;
+}
+
+function share(counts) {
+  const parts = counts.map((count, state) => (count ? make("i", { class: `s-${states[state].name}`, "--share": count }) : null));
+  return make("span", { class: "share", "aria-hidden": "true" }, ...parts);
+}
+
+function unitLabel(unit) {
+  return `${UNIT_WORDS[unit.kind]} ${unit.name}, ${plural(unit.total, "node")}: ${inWords(unit.counts)}`;
+}
+
+function countText(unit) {
+  const free = states.reduce((sum, state, index) => sum + (state.free ? unit.counts[index] : 0), 0);
+  const isKnown = states.some((state, index) => state.name !== "unknown" && unit.counts[index]);
+  return isKnown && isLeaf(unit) ? `${free} free of ${unit.total}` : plural(unit.total, "node");
+}
+
+/** In a small box a name goes without what all its neighbours begin with: that is what tells it from them. */
+function shortName(unit) {
+  if (!isLeaf(unit) || view.size === "names" || unit.parent === null || unit.name.length <= 10) return unit.name;
+  const parent = view.drawing.units[unit.parent];
+  parent.common ??= commonStart(parent.children.map((child) => view.drawing.units[child].name));
+  return parent.common > 3 && unit.name.length - parent.common >= 2 ? `…${unit.name.slice(parent.common)}` : unit.name;
+}
+
+function commonStart(names) {
+  const [first, ...others] = names;
+  let length = first.length;
+  for (const name of others) while (!name.startsWith(first.slice(0, length))) length -= 1;
+  return others.length ? Math.min(length, first.length - 4) : 0;
+}
+
+function makeUnit(index, level) {
+  const unit = view.drawing.units[index];
+  const attributes = {
+    class: `unit ${unit.kind}`,
+    role: "treeitem",
+    tabindex: "-1",
+    "aria-level": level,
+    "aria-label": unitLabel(unit),
+    "data-unit": index,
+  };
+  const head = make(
+    "div",
+    { class: "head" },
+    make("i", { class: "fold" }),
+    make("span", { class: "name", title: unit.name }, shortName(unit)),
+    make("span", { class: "count" }, countText(unit)),
+    share(unit.counts),
+  );
+  const element = make("div", attributes, head);
+  element.classList.add(isLeaf(unit) ? "leaf" : "wide");
+  setOpen(element, view.open.has(index));
+  return element;
+}
+
+/** Fold or unfold one unit on the screen; what is in it is made at the first unfolding. */
+function setOpen(element, isOpen) {
+  const index = Number(element.dataset.unit);
+  const unit = view.drawing.units[index];
+  element.setAttribute("aria-expanded", isOpen);
+  view.open[isOpen ? "add" : "delete"](index);
+  let inside = element.querySelector(":scope > [role=group]");
+  if (isOpen && !inside) {
+    inside = isLeaf(unit) ? makeTiles(unit) : makeInside(unit, Number(element.getAttribute("aria-level")) + 1);
+    element.append(inside);
+  }
+  if (inside) inside.hidden = !isOpen;
+}
+
+/** The children of a unit; "--columns" is the widest leaf's, so that all cards of a row are alike. */
+function makeInside(unit, level) {
+  const widest = Math.max(1, ...unit.children.map((child) => columnsFor(view.drawing.units[child].nodes.length)));
+  const children = unit.children.map((child) => makeUnit(child, level));
+  return make("div", { class: "inside", role: "group", "--columns": widest }, ...children);
+}
+
+function makeTiles(unit) {
+  const count = columnsFor(unit.nodes.length);
+  const tiles = make("div", { class: "tiles", role: "group", "--columns": count, "--rows": Math.ceil(unit.nodes.length / count) });
+  nearby.observe(tiles);
+  return tiles;
+}
+
+/** Make the tiles of a leaf, once. */
+function fillTiles(element) {
+  const tiles = element.querySelector(":scope > .tiles");
+  if (!tiles || tiles.firstChild) return;
+  nearby.unobserve(tiles);
+  const level = Number(element.getAttribute("aria-level")) + 1;
+  tiles.append(...view.drawing.units[element.dataset.unit].nodes.map((node) => makeTile(node, level)));
+}
+
+function makeTile(node, level) {
+  const label = nodeLabel(node);
+  const attributes = { role: "treeitem", tabindex: "-1", "aria-level": level, "aria-label": label, title: label, "data-node": node };
+  const tile = make("div", attributes);
+  if (view.size === "names") tile.append(nodes.name[node]);
+  paint(tile, node);
+  return tile;
+}
+
+function nodeLabel(node) {
+  const held = (jobsOfNode.get(node) ?? []).map((job) => `job ${jobs[job].id}`);
+  return [nodes.name[node], states[nodes.state[node]].name, ...held, nodes.reason[node]].filter(Boolean).join(", ");
+}
+
+function paint(tile, node) {
+  const chosen = view.chosen?.kind === "node" && view.chosen.index === node;
+  tile.className = `tile s-${states[nodes.state[node]].name}`;
+  tile.classList.toggle("dim", view.peers.size > 0 ? !view.peers.has(node) : !matches(node));
+  tile.classList.toggle("peer", view.peers.has(node));
+  tile.classList.toggle("chosen", chosen);
+  if (chosen) tile.setAttribute("aria-selected", "true");
+  else tile.removeAttribute("aria-selected");
+  const hue = hueOf(node);
+  if (hue) tile.style.setProperty("--tint", hue);
+  else tile.style.removeProperty("--tint");
+}
+
+function hueOf(node) {
+  if (view.colour === "state") return null;
+  const column = columns.find((each) => each.key === view.colour);
+  const at = column ? column.at[node] : (jobsOfNode.get(node)?.[0] ?? -1);
+  return at < 0 ? NO_HUE : HUES[at % HUES.length];
+}
+
+function repaint() {
+  for (const tile of fabric.querySelectorAll(".tile")) paint(tile, Number(tile.dataset.node));
+}
+
+/** Draw the chosen topology anew. */
+function redraw() {
+  nearby.disconnect();
+  const { units } = view.drawing;
+  const roots = units.flatMap((unit, index) => (unit.parent === null ? [index] : []));
+  fabric.replaceChildren(...roots.map((root) => makeUnit(root, 1)));
+  if (!roots.length) fabric.append(make("div", { role: "treeitem", class: "quiet", tabindex: "-1" }, "no nodes"));
+  fabric.firstElementChild.tabIndex = 0;
+}
+
+/** Unfold everything, or fold all boxes but the outermost; leaves stay open in their folded boxes. */
+function foldAll(isOpen) {
+  const { units } = view.drawing;
+  view.open = new Set([...units.keys()].filter((index) => isOpen || isLeaf(units[index]) || units[index].parent === null));
+  redraw();
+}
+
+// ---- finding one's way
+
+const unitElement = (index) => fabric.querySelector(`[data-unit="${index}"]`);
+
+/** Unfold everything around a unit; its element. */
+function showUnit(index) {
+  const chain = [];
+  for (let step = index; step !== null; step = view.drawing.units[step].parent) chain.unshift(step);
+  for (const step of chain.slice(0, -1)) setOpen(unitElement(step), true);
+  return unitElement(index);
+}
+
+/** Unfold everything around a node, in a topology that has it; its tile, or null. */
+function showNode(node) {
+  if (!view.drawing.leafOf.has(node)) {
+    const other = drawings.find((drawing) => drawing.leafOf.has(node));
+    if (!other) return null;
+    chooseDrawing(other);
+  }
+  const leaf = showUnit(view.drawing.leafOf.get(node));
+  setOpen(leaf, true);
+  fillTiles(leaf);
+  return leaf.querySelector(`[data-node="${node}"]`);
+}
+
+function focusOn(item) {
+  fabric.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+  item.tabIndex = 0;
+  item.focus({ preventScroll: true });
+  item.scrollIntoView({ block: "nearest" });
+}
+
+const isOpen = (item) => item.getAttribute("aria-expanded") === "true";
+const parentItem = (item) => item.parentElement.closest("#fabric [role=treeitem]");
+
+function itemsIn(item) {
+  fillTiles(item);
+  return [...item.querySelector(":scope > [role=group]").children];
+}
+
+function nextItem(item) {
+  if (isOpen(item)) {
+    const [first] = itemsIn(item);
+    if (first) return first;
+  }
+  return afterItem(item);
+}
+
+function afterItem(item) {
+  for (let step = item; step; step = parentItem(step)) {
+    if (step.nextElementSibling) return step.nextElementSibling;
+  }
+  return null;
+}
+
+function lastItem(item) {
+  let step = item;
+  while (isOpen(step)) {
+    const inside = itemsIn(step);
+    if (!inside.length) break;
+    step = inside[inside.length - 1];
+  }
+  return step;
+}
+
+function previousItem(item) {
+  return item.previousElementSibling ? lastItem(item.previousElementSibling) : parentItem(item);
+}
+
+/** The tile one row up or down in the same leaf, else the leaf itself or what comes after it. */
+function neighbourRow(tile, direction) {
+  const tiles = [...tile.parentElement.children];
+  const width = getComputedStyle(tile.parentElement).gridTemplateColumns.split(" ").length;
+  const there = tiles[tiles.indexOf(tile) + direction * width];
+  if (there) return there;
+  return direction < 0 ? parentItem(tile) : afterItem(parentItem(tile));
+}
+
+function moved(item, key) {
+  const isTile = item.classList.contains("tile");
+  switch (key) {
+    case "ArrowDown":
+      return isTile ? neighbourRow(item, 1) : nextItem(item);
+    case "ArrowUp":
+      return isTile ? neighbourRow(item, -1) : previousItem(item);
+    case "ArrowRight":
+      if (isTile) return item.nextElementSibling;
+      if (isOpen(item)) return itemsIn(item)[0];
+      setOpen(item, true);
+      return item;
+    case "ArrowLeft":
+      if (isTile) return item.previousElementSibling ?? parentItem(item);
+      if (!isOpen(item)) return parentItem(item);
+      setOpen(item, false);
+      return item;
+    case "Home":
+      return fabric.firstElementChild;
+    case "End":
+      return lastItem(fabric.lastElementChild);
+    default:
+      return undefined;
+  }
+}
+
+fabric.addEventListener("keydown", (event) => {
+  const item = event.target.closest("[role=treeitem]");
+  if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    if (item.dataset.unit !== undefined) setOpen(item, !isOpen(item));
+    return;
+  }
+  const target = moved(item, event.key);
+  if (target === undefined) return;
+  event.preventDefault();
+  if (!target) return;
+  focusOn(target);
+  chooseItem(target);
+});
+
+fabric.addEventListener("click", (event) => {
+  const item = event.target.closest("[role=treeitem]");
+  if (!item) return;
+  if (event.target.closest(".head")) setOpen(item, !isOpen(item));
+  focusOn(item);
+  chooseItem(item);
+});
+
+function chooseItem(item) {
+  if (item.dataset.node !== undefined) choose("node", Number(item.dataset.node));
+  else if (item.dataset.unit !== undefined) choose("unit", Number(item.dataset.unit));
+}

@@ -1,0 +1,134 @@
+// The head: search, legend, colours, sizes, topologies, theme; and the first drawing.
+
+const SMALL_FROM = 1200; // nodes: from here on tiles are small
+const NAMES_UP_TO = 64;
+const UNFOLDED_UP_TO = 4000; // units: beyond that the page begins folded
+
+// ---- topologies
+
+function chooseDrawing(drawing) {
+  view.drawing = drawing;
+  drawings.forEach((each, index) => {
+    byId(`topology-${index}`).setAttribute("aria-selected", each === drawing);
+    byId(`topology-${index}`).tabIndex = each === drawing ? 0 : -1;
+    if (each === drawing) byId("panel").setAttribute("aria-labelledby", `topology-${index}`);
+  });
+  byId("about").textContent = drawing.about;
+  fabric.setAttribute("aria-label", `Topology ${drawing.name}`);
+  view.hits = search(view.query, drawing);
+  foldAll(drawing.units.length <= UNFOLDED_UP_TO);
+  tellHits();
+}
+
+byId("topologies").append(
+  ...drawings.map((drawing, index) =>
+    make("button", { type: "button", role: "tab", id: `topology-${index}`, "aria-controls": "panel", onclick: () => chooseDrawing(drawing) }, `${drawing.name} `, make("small", {}, drawing.kind)),
+  ),
+);
+for (const list of document.querySelectorAll("[role=tablist]")) arrowKeys(list);
+for (const tab of tabs) byId(`tab-${tab}`).addEventListener("click", () => showTab(tab));
+
+// ---- states
+
+states.forEach((state, index) => {
+  if (!state.count) return;
+  byId("meter").append(make("i", { class: `s-${state.name}`, "--share": state.count }));
+  const button = make("button", { type: "button", "aria-pressed": "false", title: state.meaning }, swatch(index), make("span", {}, make("b", {}, state.count.toLocaleString("en")), ` ${state.name}`));
+  button.addEventListener("click", () => {
+    const isOn = !view.wanted.has(index);
+    view.wanted[isOn ? "add" : "delete"](index);
+    button.setAttribute("aria-pressed", isOn);
+    tellHits();
+    repaint();
+  });
+  byId("legend").append(button);
+});
+
+// ---- search
+
+const query = byId("query");
+let hitAt = -1;
+
+function hitNodes() {
+  return nodes.name.map((_, node) => node).filter((node) => matches(node));
+}
+
+function tellHits() {
+  const isAll = view.hits === null && view.wanted.size === 0;
+  const count = isAll ? 0 : hitNodes().length;
+  byId("hits").textContent = isAll ? "" : count ? plural(count, "node") : "nothing found";
+  query.parentElement.classList.toggle("busy", !isAll);
+}
+
+query.addEventListener("input", () => {
+  view.query = query.value;
+  view.hits = search(view.query, view.drawing);
+  hitAt = -1;
+  tellHits();
+  repaint();
+});
+
+query.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    query.value = "";
+    query.dispatchEvent(new Event("input"));
+  } else if (event.key === "Enter") {
+    const found = hitNodes();
+    if (!found.length) return;
+    hitAt = event.shiftKey ? (hitAt <= 0 ? found.length : hitAt) - 1 : (hitAt + 1) % found.length;
+    goToNode(found[hitAt]);
+    byId("hits").textContent = `${hitAt + 1} of ${found.length.toLocaleString("en")}`;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) {
+    event.preventDefault();
+    query.focus();
+    query.select();
+  }
+});
+
+// ---- colours and sizes
+
+const choices = [["state", "state"], ...(jobs.length ? [["job", "job"]] : []), ...columns.filter((column) => column.isColour).map((column) => [column.key, column.label])];
+byId("colour").append(...choices.map(([value, label]) => make("option", { value }, label)));
+byId("colour").addEventListener("change", (event) => {
+  view.colour = event.target.value;
+  const column = columns.find((each) => each.key === view.colour);
+  byId("key").hidden = !column;
+  byId("key").replaceChildren(...(column ? column.values.slice(0, 24).map((value, at) => make("span", {}, make("i", { class: "swatch", "--tint": HUES[at % HUES.length] }), value)) : []));
+  repaint();
+});
+
+function chooseSize(size) {
+  view.size = size;
+  fabric.classList.toggle("names", size === "names");
+  fabric.classList.toggle("small", size === "small");
+  byId("size").value = size;
+}
+
+byId("size").addEventListener("change", (event) => {
+  chooseSize(event.target.value);
+  redraw();
+});
+byId("fold").addEventListener("click", () => foldAll(false));
+byId("unfold").addEventListener("click", () => foldAll(true));
+
+byId("theme").addEventListener("click", () => {
+  const isDark = getComputedStyle(document.documentElement).colorScheme === "dark" || (document.documentElement.style.colorScheme === "" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.style.colorScheme = isDark ? "light" : "dark";
+});
+
+// ---- begin
+
+fabric.style.setProperty("--letters", Math.max(8, ...nodes.name.slice(0, 500).map((name) => name.length)));
+chooseSize(nodeCount <= NAMES_UP_TO ? "names" : nodeCount < SMALL_FROM ? "large" : "small");
+byId("view-details").replaceChildren(...aboutCluster(), keys());
+chooseDrawing(drawings[0]);
+fillJobs();
+fillFindings();
+showTab(findings.some((finding) => finding.severity === "error") ? "findings" : "details");
+const asked = nodeByName.get(new URLSearchParams(location.hash.slice(1)).get("node"));
+if (asked !== undefined) goToNode(asked);
+requestAnimationFrame(() => setTimeout(() => (document.documentElement.dataset.readyMilliseconds = Math.round(performance.now()))));
