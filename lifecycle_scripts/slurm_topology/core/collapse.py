@@ -43,21 +43,24 @@ class SwitchTree:
 def collapse(tree: SwitchTree) -> None:
     """Remove every switch that carries no information, from the bottom up:
 
+    * a switch below which there are no nodes goes (contradictory paths can leave one);
     * a switch with a single child is replaced by that child: nothing is nearer to anything because of it;
     * a switch whose children are all leaves of one node becomes one leaf: all those nodes were equally near before,
       too.
     """
-    replaced: dict[str, str] = {}
+    replaced: dict[str, str | None] = {}
     for switch in reversed(tree.top_down()):
-        if switch not in tree.children:
+        if switch in tree.nodes:
             continue
-        below = tree.children[switch] = [replaced.get(child, child) for child in tree.children[switch]]
-        if len(below) == 1:
+        candidates = (replaced.get(child, child) for child in tree.children.get(switch, ()))
+        below = [child for child in candidates if child is not None]
+        tree.children[switch] = below
+        if len(below) <= 1:
             del tree.children[switch]
-            replaced[switch] = below[0]
+            replaced[switch] = below[0] if below else None
         elif all(len(tree.nodes.get(child, ())) == 1 for child in below):
             _merge_leaves(tree, switch)
-    tree.root = replaced.get(tree.root, tree.root)
+    tree.root = replaced.get(tree.root, tree.root) or tree.root
 
 
 def _merge_leaves(tree: SwitchTree, switch: str) -> None:
