@@ -107,7 +107,8 @@ class AgentLab:
         """One pass; its record as `status` remembers it. Fails the test when the exit code isn't the expected one."""
         done = self.run("reconcile", "--now")
         assert done.returncode == expect, f"exit {done.returncode}: {done.stdout}{done.stderr}"
-        return self.state()["last_passes"][-1] | {"log": done.stderr}
+        last: dict[str, Any] = self.state()["last_passes"][-1]
+        return {**last, "log": done.stderr}
 
     def state(self) -> dict[str, Any]:
         state: dict[str, Any] = json.loads(self.lab.box.read_text("/var/lib/slurm-topology/state.json"))

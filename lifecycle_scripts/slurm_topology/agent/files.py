@@ -131,6 +131,11 @@ class Files:
         finally:
             os.close(descriptor)
 
+    def give_to(self, path: Path, user: str) -> None:
+        """Make a user the owner of a file. A user that doesn't exist is no reason to stop."""
+        with contextlib.suppress(LookupError):
+            shutil.chown(path, user)
+
     @contextlib.contextmanager
     def scratch(self, parent: Path) -> Iterator[Path]:
         """A new, private folder under ``parent`` for as long as the block runs."""

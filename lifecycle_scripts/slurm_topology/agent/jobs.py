@@ -16,7 +16,11 @@ from collections.abc import Collection, Iterable
 
 from slurm_topology.agent.slurm import PendingJob
 
-__all__ = ["held", "held_before", "to_release"]
+__all__ = ["bases", "held", "held_before", "late", "to_release"]
+
+LATE_SECONDS = (
+    300.0  # backfill looks at every job within bf_interval (30 s by default), and at long queues within a few rounds
+)
 
 
 def held(jobs: Iterable[PendingJob]) -> list[str]:
@@ -41,6 +45,23 @@ def to_release(jobs: Iterable[PendingJob], before: Collection[str], until: float
     return tuple(
         job.id for job in jobs if job.bad_constraints and _base(job.id) not in before and job.submitted <= until
     )
+
+
+def late(
+    jobs: Iterable[PendingJob], known_held: Collection[str], released: Collection[str], applied_at: float, now: float
+) -> tuple[str, ...]:
+    """Jobs that became held in the minutes after a change, and were submitted before it.
+
+    None of them is released twice.
+    """
+    if not 0 <= now - applied_at <= LATE_SECONDS:
+        return ()
+    return to_release(jobs, {*known_held, *released}, applied_at)
+
+
+def bases(jobs: Iterable[str]) -> list[str]:
+    """The job numbers of these jobs, sorted."""
+    return sorted({_base(job) for job in jobs})
 
 
 def _base(job: str) -> str:

@@ -59,7 +59,7 @@ def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: 
         _start(applier)
         if not applier.answers(applier.settings.slurmctld_wait_seconds):
             raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
-        return Applied(False, 0.0, "", (), (findings.rescued(name),))
+        return Applied(False, 0.0, (), (findings.rescued(name),))
     raise ApplyError("no topology was found that slurmctld starts with, not even flat: see its log", "rehearse")
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from slurm_topology.core import metric_names
 from slurm_topology.core.errors import InputError
 
 __all__ = ["DEFAULT_SETTINGS_FILE", "Mode", "Settings", "read_settings"]
@@ -55,12 +56,10 @@ class Settings:
     yield_after_reverts: int = 3  # within yield_window_seconds: the other writer means it
     yield_window_seconds: float = 1800.0
     yield_seconds: float = 1800.0  # doubled at each yield that follows, up to a day
-    conf_ahead_seconds: float = 120.0  # how long another writer's slurm.conf may wait for that writer's own reconfigure
     history_entries: int = 50
-    metrics_textfile: Path | None = Path("/var/lib/slurm-topology/metrics/slurm_topology.prom")
+    metrics_textfile: Path | None = Path("/run/slurm-topology/metrics/slurm_topology.prom")  # for node_exporter
     cloudwatch: bool = True
-    cloudwatch_namespace: str = "SlurmTopology"
-    cluster_name: str = ""  # a dimension of the metrics; read from resource_config.json when empty
+    cloudwatch_namespace: str = metric_names.NAMESPACE
 
 
 def read_settings(text: str | None, source: Path = DEFAULT_SETTINGS_FILE) -> Settings:

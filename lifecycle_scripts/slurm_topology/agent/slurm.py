@@ -65,6 +65,13 @@ class Slurm:
     def nodes(self) -> str:
         return self._ask("scontrol", "--oneliner", "show", "nodes")
 
+    def node_addresses(self) -> str:
+        """Name, host name and address of each node, a line each:
+
+        all that identifies nodes, and nothing that changes by itself.
+        """
+        return self._ask("sinfo", "--noheader", "--Node", "--format=%N %n %o")
+
     def partitions(self) -> str:
         return self._ask("scontrol", "--oneliner", "show", "partitions")
 
@@ -84,6 +91,9 @@ class Slurm:
     def version_of(self, binary: str) -> str:
         return self.shell.check([binary, "-V"], timeout=LOCAL_SECONDS).strip()
 
+    def triggers(self) -> str:
+        return self._ask("strigger", "--get")
+
     # ---- doing
 
     def reconfigure(self) -> Completed:
@@ -99,6 +109,16 @@ class Slurm:
         The next reconfigure or restart forgets it. Raises CommandError.
         """
         self._ask("scontrol", "update", f"PartitionName={partition}", f"Topology={topology}")
+
+    def set_trigger(self, event: str, program: str) -> None:
+        """Let slurmctld run a program at each such event of any node, for good. Raises CommandError."""
+        self._ask("strigger", "--set", "--node", event, "--flags=PERM", f"--program={program}")
+
+    def clear_triggers(self, program: str) -> None:
+        """Forget the triggers that run a program. Raises CommandError."""
+        lines = (line.split() for line in self.triggers().splitlines() if line.rstrip().endswith(program))
+        for words in lines:
+            self._ask("strigger", "--clear", f"--id={words[0]}")
 
     def release(self, jobs: Iterable[str]) -> tuple[str, ...]:
         """Make held jobs eligible again. Returns those that Slurm refused to release (gone by now, for instance)."""

@@ -45,7 +45,7 @@ class AgentState:
     slurm_version: str = ""  # likewise
     written: dict[str, str] = field(default_factory=dict)  # file name → digest of what we put there last
     written_at: float = 0.0
-    read_back: str = ""  # digest of Slurm's own view after the last good apply
+    nodes: int = 0  # that Slurm had when it was last asked
     reconfigures: list[float] = field(default_factory=list)  # of the last minute
     failures: int = 0  # in a row
     failed_wanted: str = ""  # digest of the topology that failed last
@@ -58,10 +58,14 @@ class AgentState:
     behind_since: float = 0.0  # when Slurm's topology was first seen not to match reality; 0: it matches
     first_pass_at: float = 0.0
     complete_once: bool = False  # every node's place has been known at least once: first boot is over
-    conf_ahead_since: float = 0.0  # when slurm.conf was first seen to lack nodes that Slurm still has; 0: it doesn't
     counters: dict[str, int] = field(default_factory=dict)
     last_passes: list[dict[str, Any]] = field(default_factory=list)  # newest last, bounded
     reconfigure_seconds: float = 0.0  # how long the last one took
+    settled_fingerprint: str = ""  # of everything when the topology was last seen right (see ``glance``)
+    applied_at: float = 0.0  # when something was last put in force
+    released_jobs: list[str] = field(default_factory=list)  # since then; none of them is released twice
+    reported: dict[str, int] = field(default_factory=dict)  # counters as CloudWatch was told them last
+    reported_at: float = 0.0
 
 
 @dataclass(frozen=True)

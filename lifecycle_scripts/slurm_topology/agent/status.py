@@ -44,7 +44,7 @@ class Status:
 def look(world: World) -> Status:
     """Observe and decide, and change nothing."""
     state = world.store().load_state()
-    situation = Pass(world).situation(state, world.clock.now())
+    situation = Pass(world).situation(state)
     decision = decide(situation)
     seen = situation.seen
     found = (*seen.findings, *(situation.wanted.findings if situation.wanted else ()), *decision.findings)

@@ -54,6 +54,18 @@ class World:
         """Touched to say "look now"; systemd's path unit watches it."""
         return self.settings.run_folder / "request"
 
+    def request(self) -> None:
+        """Say "look now" to whoever runs the passes."""
+        self.files.make_folder(self.request_file.parent)
+        self.files.touch(self.request_file)
+
+    def prepare_request(self, user: str) -> None:
+        """Let a user (SlurmUser, as whom Slurm's triggers run) say it too."""
+        self.files.make_folder(self.request_file.parent)
+        if self.files.signature(self.request_file) is None:
+            self.files.touch(self.request_file)
+        self.files.give_to(self.request_file, user)
+
 
 def open_world(settings_file: Path) -> World:
     """The real world, with the settings of a file. Raises InputError when that file is wrong."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .call import Patience, call, iam_action
 from .clients import make_client
+from .cloudwatch import put_metric_data
 from .ec2 import InstanceTopologyAnswer, describe_instance_topology, describe_instance_types
 from .hyperpod import (
     describe_cluster_nodes,

@@ -18,7 +18,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Touch the request mark. systemd's path unit starts a pass; a pass that runs sees it at its end."""
-    world = world_of(arguments)
-    world.files.make_folder(world.request_file.parent)
-    world.files.touch(world.request_file)
+    world_of(arguments).request()
     return 0

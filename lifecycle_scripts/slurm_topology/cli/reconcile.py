@@ -6,8 +6,11 @@ import argparse
 from functools import partial
 
 from slurm_topology.agent.reconcile import reconcile
+from slurm_topology.agent.record import PassRecord
+from slurm_topology.agent.report import report, send_to_cloudwatch
 from slurm_topology.agent.service import serve
 from slurm_topology.agent.settle import settle
+from slurm_topology.agent.world import World
 from slurm_topology.cli._agent import add_settings, exit_code, tell, world_of
 
 __all__ = ["add_arguments", "run"]
@@ -26,12 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     world = world_of(arguments)
     if arguments.service:
-        return exit_code(serve(world, partial(tell, world)))
+        return exit_code(serve(world, partial(_tell_all, world)))
     if not arguments.now:
         settle(world.files, world.clock, [world.settings.resource_config], world.settings)
     record = reconcile(world)
     if record is None:
         world.log.event("another-pass-runs")
     else:
-        tell(world, record)
+        _tell_all(world, record)
     return exit_code(record)
+
+
+def _tell_all(world: World, record: PassRecord) -> None:
+    tell(world, record)
+    report(world, record, send_to_cloudwatch)

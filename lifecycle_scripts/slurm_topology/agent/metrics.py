@@ -1,0 +1,98 @@
+"""What the agent tells monitoring: a Prometheus text file and CloudWatch data points. Pure; ``report`` writes and
+sends.
+
+CloudWatch's names are in ``core.metric_names``, because the constructs' alarms read the same ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from slurm_topology import __version__
+from slurm_topology.agent.record import PassRecord
+from slurm_topology.agent.state import AgentState
+from slurm_topology.agent.writers import yields
+from slurm_topology.core import metric_names
+
+__all__ = ["cloudwatch_points", "prometheus_text", "region_of"]
+
+COUNTERS = {
+    "passes": "Passes that ended.",
+    "changes": "Changes put in force.",
+    "failures": "Passes that failed and were undone.",
+    "reconfigures": "Reconfigures of slurmctld by the agent.",
+    "released_jobs": "Jobs released that a topology had held.",
+    "yields": "Passes that left the topology to another writer.",
+    "reverts": "Times that another writer undid the agent's topology.",
+}
+
+
+def prometheus_text(state: AgentState, record: PassRecord, *, mode: str, paused: bool) -> str:
+    """The text file of node_exporter's textfile collector, one metric after the other."""
+    lines: list[str] = []
+    for name, help_text in COUNTERS.items():
+        lines += _metric(f"slurm_topology_{name}_total", "counter", help_text, state.counters.get(name, 0))
+    for name, help_text, value in _gauges(state, record, paused):
+        lines += _metric(f"slurm_topology_{name}", "gauge", help_text, value)
+    labels = f'{{version="{__version__}",slurm="{state.slurm_version}",mode="{mode}",reason="{record.reason.value}"}}'
+    lines += _metric("slurm_topology_info", "gauge", "Versions, mode and the last pass's reason as labels.", 1, labels)
+    return "\n".join(lines) + "\n"
+
+
+def _gauges(state: AgentState, record: PassRecord, paused: bool) -> Iterator[tuple[str, str, float]]:
+    yield "nodes", "Nodes that Slurm has.", record.nodes
+    yield "unplaced_nodes", "Nodes that the topology in force lacks.", record.unplaced
+    yield "seconds_since_match", "Seconds since Slurm's topology matched reality; 0: it does.", behind(state, record.at)
+    yield "reconfigure_seconds", "How long the last reconfigure took.", state.reconfigure_seconds
+    yield "last_pass_timestamp_seconds", "When the last pass began.", record.at
+    yield "last_pass_failed", "1 when the last pass failed.", float(bool(record.failed))
+    yield "yielding", "1 while the topology is left to another writer.", float(yields(state, record.at))
+    yield "paused", "1 while an operator has paused the agent.", float(paused)
+
+
+def behind(state: AgentState, now: float) -> float:
+    """Seconds since Slurm's topology was last seen right; 0 while it is."""
+    return max(0.0, now - state.behind_since) if state.behind_since else 0.0
+
+
+def _metric(name: str, kind: str, help_text: str, value: float, labels: str = "") -> list[str]:
+    return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", f"{name}{labels} {value:.10g}"]
+
+
+def cloudwatch_points(
+    state: AgentState, record: PassRecord, reported: Mapping[str, int], cluster_arn: str
+) -> list[dict[str, Any]]:
+    """Data points in PutMetricData's shape.
+
+    ``reported``: the counters as they were last sent; only what came since is sent.
+    """
+    since = {name: max(0, state.counters.get(name, 0) - reported.get(name, 0)) for name in COUNTERS}
+    values = {
+        metric_names.PASSES: since["passes"],
+        metric_names.CHANGES: since["changes"],
+        metric_names.FAILURES: since["failures"],
+        metric_names.YIELDS: since["yields"],
+        metric_names.UNPLACED_NODES: record.unplaced,
+        metric_names.SECONDS_SINCE_MATCH: behind(state, record.at),
+    }
+    if record.reconfigured:
+        values[metric_names.RECONFIGURE_SECONDS] = record.reconfigure_seconds
+    dimensions = [{"Name": metric_names.DIMENSION, "Value": cluster_arn}]
+    return [
+        {
+            "MetricName": metric.name,
+            "Dimensions": dimensions,
+            "Timestamp": record.at,
+            "Value": value,
+            "Unit": metric.unit,
+        }
+        for metric, value in values.items()
+    ]
+
+
+def region_of(cluster_arn: str) -> str | None:
+    """arn:aws:sagemaker:us-west-2:…: the part that says where; None when it is no such ARN."""
+    found = re.match(r"arn:[\w-]+:sagemaker:([\w-]+):", cluster_arn)
+    return found[1] if found else None
