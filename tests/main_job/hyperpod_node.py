@@ -1,7 +1,7 @@
 """The controller of the deployed cluster: what HyperPod itself does on it, in a lab with a real Slurm.
 
-HyperPod writes resource_config.json, keeps slurm.conf, starts slurmd on every instance, copies the lifecycle prefix to the
-controller and runs its script. All of that is done here and nothing more: the topology is the agent's work.
+HyperPod writes resource_config.json, keeps slurm.conf, starts slurmd on every instance, copies the lifecycle prefix to
+the controller and runs its script. All of that is done here and nothing more: the topology is the agent's work.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ Json = dict[str, Any]
 
 
 class Instances:
-    """The deployed cluster as its controller sees it: resource_config.json plus the roles that DescribeCluster tells."""
+    """The deployed cluster as its controller sees it: resource_config.json, plus the roles from DescribeCluster."""
 
-    def __init__(self, resource_config: Json, roles: Mapping[str, str], partitions: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self, resource_config: Json, roles: Mapping[str, str], partitions: Mapping[str, tuple[str, ...]]
+    ) -> None:
         self.resource_config = resource_config
         self._roles = roles
         self._partitions = partitions
@@ -94,10 +96,10 @@ def cluster_instances(cloud: LocalCloud, cluster: str) -> Instances:
 def boot(lab: Lab, instances: Instances) -> None:
     """First boot: addresses, resource_config.json, slurm.conf, slurmctld and every slurmd."""
     lab.partitions = instances.partitions
-    lab.start_box()
+    lab.write_slurm_conf()
     lab.run("ip", "address", "add", f"{instances.controller_address}/32", "dev", "lo", check=True)
     write_resource_config(lab, instances)
-    lab.controller.start("-c")
+    lab.controller.start()
     lab.start_slurmds(lab.nodes)
 
 

@@ -1,6 +1,6 @@
 """The topology in force, asked from the running slurmctld and nobody else.
 
-`scontrol show topology` prints `SwitchName=… Level=0 … Nodes=…` for a leaf of a tree and `BlockName=… Nodes=…` for a block.
+`scontrol show topology` prints `SwitchName=… Level=0 … Nodes=…` for a leaf and `BlockName=… Nodes=…` for a block.
 Host lists are expanded by Slurm itself, so that this judge shares no code with what it judges.
 """
 
@@ -34,7 +34,7 @@ def switch_count(lab: Lab) -> int:
 
 
 def same_grouping(leaves: Leaves, labels: Mapping[str, str | None]) -> bool:
-    """Every labelled node once, together with exactly the nodes that carry the same label; every other one somewhere."""
+    """Every node once, those with a label together with exactly those that carry the same label."""
     seen = [node for nodes in leaves.values() for node in nodes]
     if sorted(seen) != sorted(labels):
         return False
@@ -58,10 +58,10 @@ def changes(before: Leaves, after: Leaves) -> dict[str, list[str]]:
 
 
 def picture(leaves: Leaves, marks: Mapping[str, str] | None = None) -> str:
-    """The leaves as lines, a node's last address byte each, marked nodes with their mark (such as a job)."""
+    """The leaves as lines, the ends of the node names, marked nodes with their mark (such as a job)."""
     marks = marks or {}
     lines = []
     for leaf, nodes in sorted(leaves.items()):
-        cells = [f"{node.rpartition('-')[2]}{marks.get(node, '')}" for node in nodes]
+        cells = [f"{'-'.join(node.split('-')[-2:])}{marks.get(node, '')}" for node in nodes]
         lines.append(f"{leaf:<24} {len(nodes):3d} nodes: {' '.join(cells)}")
     return "\n".join(lines)

@@ -13,7 +13,9 @@ def how_to_look_around(job: MainJob, folder: Path) -> str:
     """A few commands to copy; the first enters the controller."""
     inside = " ".join(job.lab.box.argv(()))
     script = folder / "enter"
-    script.write_text(f'#!/bin/sh\n# a command on the controller of the kept cluster\n[ $# -gt 0 ] || set -- bash\nexec {inside} "$@"\n')
+    script.write_text(
+        f'#!/bin/sh\n# a command on the kept controller\n[ $# -gt 0 ] || set -- bash\nexec {inside} "$@"\n'
+    )
     script.chmod(0o755)
     variables = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
     environment = " ".join(f"{name}={job.cloud.environ()[name]}" for name in variables)

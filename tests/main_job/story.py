@@ -1,22 +1,23 @@
 """The main job, told in order: deploy, boot, jobs, scale up, scale down, replace, destroy.
 
-Each event is caused through the same door as on AWS (`cdk deploy`, BatchReplaceClusterNodes). After it, the topology that
-slurmctld uses is held against the labels of the instances, and the job that was running before must still run.
+Each event is caused through the same door as on AWS (`cdk deploy`, BatchReplaceClusterNodes). After it, the topology
+that slurmctld uses is held against the labels of the instances, and the job that was running before must still run.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from local_cloud import LocalCloud, Racks
-from main_job import agent_host, hyperpod_node, leaves
-from main_job.progress import Progress, Step
-from slurm_lab.lab import Lab
 from slurm_lab.roots import find_root
 from slurm_lab.wait import wait_for
+
+from main_job import agent_host, hyperpod_node, leaves
+from main_job.progress import Progress, Step
 
 __all__ = ["MainJob", "MainJobError"]
 
@@ -88,20 +89,25 @@ class MainJob:
         root = find_root(self.slurm)
         with self.progress.step(f"first boot: slurmctld {root.exact_version}, a slurmd a node, then the agent") as step:
             instances = hyperpod_node.cluster_instances(self.cloud, self.cluster)
-            self.lab = self.things.enter_context(agent_host.new_lab(root, instances.nodes))
+            self.lab = agent_host.new_lab(root, instances.nodes, self.cloud.port)
+            self.things.callback(self.lab.stop)
             hyperpod_node.boot(self.lab, instances)
             self.progress.say(f"{len(instances.nodes)} nodes are up; slurmctld runs without a topology yet")
+            began = time.time()
             script = hyperpod_node.stage_lifecycle_scripts(self.cloud, self.lab, self.cluster)
             self.progress.say(f"bash {script}")
             agent_host.run_lifecycle_script(self.lab, script)
-            self._converge(instances, step)
+            self._converge(instances, step, began)
             step.facts |= {"slurm": root.exact_version, "triggers": agent_host.triggers(self.lab)}
         self.slurmctld_log_start = self.lab.controller.mark()
 
-    def _converge(self, instances: hyperpod_node.Instances, step: Step) -> None:
-        """Wait until the topology in force is the one that the labels tell; record it."""
+    def _converge(self, instances: hyperpod_node.Instances, step: Step, began: float) -> None:
+        """Wait until the agent has passed and the topology in force is the one that the labels tell; record it."""
 
         def right() -> dict[str, tuple[str, ...]] | None:
+            agent_pass = agent_host.last_pass(self.lab)
+            if agent_pass.get("at", 0) < began or agent_pass["failed"]:
+                return None
             now = leaves.leaves_in_force(self.lab)
             return now if leaves.same_grouping(now, instances.leaf_labels) else None
 
@@ -118,6 +124,7 @@ class MainJob:
             "leaves": {leaf: list(nodes) for leaf, nodes in self.leaves.items()},
             "agent": agent_host.last_pass(self.lab),
         }
+        self.progress.say(agent_host.in_words(step.facts["agent"]))
         self.progress.say(leaves.picture(self.leaves, self._job_marks()))
 
     # ---- jobs
@@ -147,9 +154,9 @@ class MainJob:
 
     def _event(self, name: str, cause: Callable[[], None]) -> None:
         with self.progress.step(name) as step:
-            before = self.leaves
+            before, began = self.leaves, time.time()
             cause()
-            self._converge(hyperpod_node.cluster_instances(self.cloud, self.cluster), step)
+            self._converge(hyperpod_node.cluster_instances(self.cloud, self.cluster), step, began)
             step.facts["changes"] = leaves.changes(before, self.leaves)
             for what, nodes in step.facts["changes"].items():
                 self.progress.say(f"{what}: {', '.join(nodes) or 'none'}")
@@ -185,4 +192,4 @@ class MainJob:
             raise MainJobError(f"the running job didn't survive: it was {self.survivor}, now it is {now}")
         if log or not self.lab.controller.alive():
             raise MainJobError(f"slurmctld died or was restarted: {log}")
-        self.progress.say(f"job A still runs; slurmctld is alive and was never restarted; {step.facts['agent']}")
+        self.progress.say("job A still runs; slurmctld is alive and was never restarted")
