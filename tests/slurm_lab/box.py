@@ -239,6 +239,14 @@ class Box:
     def exists(self, path: str) -> bool:
         return self.run("test", "-e", path).returncode == 0 if self._sudo else self.outside(path).exists()
 
+    def copy_in(self, folder: Path, target: str) -> None:
+        """Copy what is in a folder of this machine into a folder of the box, as root's; makes the target."""
+        pack = ["tar", "--create", "--owner=root", "--group=root", f"--directory={folder}", "."]
+        archive = subprocess.run(pack, capture_output=True, check=True).stdout
+        self.run("mkdir", "--parents", target, check=True)
+        unpack = self.argv(("tar", "--extract", f"--directory={target}"))
+        subprocess.run(unpack, input=archive, capture_output=True, check=True)
+
     def outside(self, path: str) -> Path:
         """The same file as the outside sees it; only root may look there, and not through absolute symlinks."""
         return Path(f"/proc/{self.pid}/root") / PurePosixPath(path).relative_to("/")

@@ -47,12 +47,12 @@ printf '127.0.0.1 localhost\n10.0.0.1 %s\n' "$hostname" >"$new/etc/hosts"
 rm -f "$new/etc/resolv.conf"
 : >"$new/etc/resolv.conf"
 
-ip link set lo up
+chroot "$new" ip link set lo up
 # one address that isn't 127.*: getaddrinfo(AI_ADDRCONFIG), which slurmctld listens by, doesn't count those
-ip address add 10.0.0.1/32 dev lo
+chroot "$new" ip address add 10.0.0.1/32 dev lo
 # every address of 10.0.0.0/8 is this machine (AnyIP), so a node can have the address that HyperPod would give it;
 # without `src` the kernel would call from the address it calls, and srun wouldn't know its caller
-ip route add local 10.0.0.0/8 dev lo src 10.0.0.1
+chroot "$new" ip route add local 10.0.0.0/8 dev lo src 10.0.0.1
 
 # systemd starts its journal and what a test starts, nothing that is for a machine
 systemd_units() {

@@ -188,12 +188,12 @@ class Lab:
         """
         fresh = dataclasses.replace(self.node(name), instance_id=instance_id)
         self.nodes = tuple(fresh if node.name == name else node for node in self.nodes)
-        if self.level is not Level.SLURMD:
-            self.scontrol("update", f"NodeName={name}", f"InstanceId={instance_id}")
-            return
-        kill_node(self.box, name)
-        self.scontrol("update", f"NodeName={name}", "State=DOWN", "Reason=replaced")
-        self.start_slurmds([fresh], "-b")
+        if self.level is Level.SLURMD:
+            kill_node(self.box, name)
+            self.scontrol("update", f"NodeName={name}", "State=DOWN", "Reason=replaced")
+            self.start_slurmds([fresh], "-b")
+        # the new slurmd has said so, but a last word of the old one may have been read after it
+        self.scontrol("update", f"NodeName={name}", f"InstanceId={instance_id}")
 
     def node(self, name: str) -> Node:
         return next(node for node in self.nodes if node.name == name)

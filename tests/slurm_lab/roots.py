@@ -120,9 +120,10 @@ def _make_by_sudo(version: str, folder: Path) -> Root:
         sudo = as_root("Making a private Debian root (chroot, file ownership)")
     except PrivilegeError as error:
         raise NotRunnable(str(error)) from None
+    folder.mkdir(parents=True, exist_ok=True)  # by us, so that what lies beside it stays ours
     settings = [f"HYPERPOD_SLURM_ROOTS={folder}", f"PYTHONPATH={Path(__file__).resolve().parents[1]}"]
     if subprocess.run(
-        [*sudo, "env", *settings, sys.executable, "-m", "slurm_lab", "roots", version], check=False
+        [*sudo, "env", *settings, sys.executable, "-B", "-m", "slurm_lab", "roots", version], check=False
     ).returncode:
         raise RootError(f"the root for Slurm {version} could not be made (see above)")
     return find_root(version, folder)

@@ -86,6 +86,15 @@ def test_files_are_written_whole_and_never_to_the_root(box: Box) -> None:
         box.read_text("/etc/none")
 
 
+def test_a_folder_is_copied_in(box: Box, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "run.sh").write_text("echo hello")
+    (tmp_path / "package" / "run.sh").chmod(0o755)
+    box.copy_in(tmp_path, "/opt/code")
+    assert box.run("stat", "--format=%U %a", "/opt/code/package/run.sh").stdout == "root 755\n"
+    assert box.run("sh", "/opt/code/package/run.sh").stdout == "hello\n"
+
+
 def test_two_boxes_are_alone(box: Box) -> None:
     """Same ports, same paths, no clash; and no way out to the machine's network."""
     with Box(box.root) as other:

@@ -86,6 +86,8 @@ def test_cloud_nodes_take_jobs_without_any_slurmd(make_lab: Callable[..., Lab], 
     job = lab.jobs.submit(16)
     assert lab.jobs.where(job) == tuple(node.name for node in nodes[:16])
     assert lab.jobs.get(job).state == "CONFIGURING"
+    lab.replace_node(nodes[40].name, "i-new")
+    assert "InstanceId=i-new" in lab.scontrol("show", "node", nodes[40].name)
 
 
 @pytest.mark.parametrize("started_by", [StartedBy.SYSTEMD, StartedBy.SYSTEMD_FOREGROUND])
