@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from slurm_lab.roots import Root
 
 from main_job import leaves
 from main_job.progress import Progress
 from main_job.story import MainJob
-from slurm_lab.roots import Root
 
 EVENTS = ("scale up", "scale down", "replace")
 
 
 @pytest.mark.slurm
 @pytest.mark.deploy
-def test_the_main_job_from_deploy_to_destroy(slurm_roots: dict[str, Root], tmp_path: Path) -> None:
+def test_the_main_job_from_deploy_to_destroy(slurm_roots: Callable[[str], Root], tmp_path: Path) -> None:
     """What `make local` shows: each event ends with every node placed right, the job alive, slurmctld never dead."""
     progress = Progress(StringIO())
-    job = MainJob("26.05" if "26.05" in slurm_roots else next(iter(slurm_roots)), progress)
+    slurm_roots("26.05")
+    job = MainJob("26.05", progress)
     try:
         job.run()
         job.destroy()
