@@ -118,7 +118,7 @@ class AgentLab:
         """What `slurm-topology show --json` says is in force."""
         done = self.run("show", "--json")
         assert done.returncode == 0, done.stderr
-        shown: list[dict[str, Any]] = json.loads(done.stdout)
+        shown: list[dict[str, Any]] = json.loads(done.stdout)["topologies"]
         return shown
 
     def leaf_of(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .answers import fragmentation_lines, job_lines, pending_lines, placed_lines
 from .as_json import render as render_json
 from .graph import render_dot, render_mermaid
 from .html import render as render_html
@@ -16,6 +17,10 @@ __all__ = [
     "PlanPicture",
     "TextStyle",
     "draw",
+    "fragmentation_lines",
+    "job_lines",
+    "pending_lines",
+    "placed_lines",
     "plan_picture",
     "render_dot",
     "render_html",

@@ -6,18 +6,18 @@ import json
 from typing import Any
 
 from slurm_topology.core.explain import JobPhase, NodeFacts
-from slurm_topology.core.hostlist import fold
+from slurm_topology.core.model import TopologyKind
 
-from .picture import Drawing, DrawnJob, DrawnUnit, Picture
+from .picture import Drawing, DrawnJob, DrawnUnit, Picture, UnitKind
 
 __all__ = ["render"]
 
 
 def render(picture: Picture) -> str:
-    """One object; node lists as host lists. What is unknown is left out."""
+    """One object, in the words of topology.yaml where there are such. What is unknown is left out."""
     document = {
         "cluster": picture.title,
-        **dict(picture.facts),
+        "facts": dict(picture.facts),
         "topologies": [_topology(drawing) for drawing in picture.drawings],
         "nodes": {name: _node(facts) for name, facts in sorted(picture.nodes.items())},
         "jobs": [_job(drawn) for drawn in picture.jobs],
@@ -36,25 +36,29 @@ def render(picture: Picture) -> str:
 
 
 def _topology(drawing: Drawing) -> dict[str, Any]:
+    switches = [_switch(drawing, unit) for unit in drawing.units if unit.kind in (UnitKind.SWITCH, UnitKind.LEAF)]
+    blocks = [_unit("block", unit) for unit in drawing.units if unit.kind is UnitKind.BLOCK]
+    outside = [node for unit in drawing.units if unit.kind is UnitKind.OUTSIDE for node in unit.nodes]
     return {
-        "name": drawing.name,
+        "topology": drawing.name,
         "kind": drawing.kind.value,
         "cluster_default": drawing.is_default,
         "partitions": list(drawing.partitions),
-        "block_sizes": list(drawing.block_sizes),
-        "units": [_unit(drawing, unit) for unit in drawing.units],
+        **({"switches": switches} if drawing.kind is TopologyKind.TREE else {}),
+        **({"block_sizes": list(drawing.block_sizes), "blocks": blocks} if drawing.kind is TopologyKind.BLOCK else {}),
+        **({"outside": outside} if outside else {}),
     }
 
 
-def _unit(drawing: Drawing, unit: DrawnUnit) -> dict[str, Any]:
-    return {
-        "name": unit.name,
-        "kind": unit.kind.value,
-        "parent": None if unit.parent is None else drawing.units[unit.parent].name,
-        "total": unit.total,
-        "states": {state.value: count for state, count in unit.states.items()},
-        **({"nodes": fold(unit.nodes)} if unit.nodes else {}),
-    }
+def _switch(drawing: Drawing, unit: DrawnUnit) -> dict[str, Any]:
+    children = [drawing.units[child].name for child in unit.children]
+    return {**_unit("switch", unit), **({"children": children} if children else {})}
+
+
+def _unit(word: str, unit: DrawnUnit) -> dict[str, Any]:
+    states = {state.value: count for state, count in unit.states.items()}
+    ultraserver = {"ultraserver": unit.ultraserver} if unit.ultraserver else {}
+    return {word: unit.name, "nodes": list(unit.nodes), "states": states, **ultraserver}
 
 
 def _node(facts: NodeFacts) -> dict[str, Any]:
@@ -75,5 +79,5 @@ def _job(drawn: DrawnJob) -> dict[str, Any]:
     if job.phase is JobPhase.PENDING:
         document["reason"] = job.reason
     if found is not None:
-        document |= {"nodes": fold(job.nodes), "leaves": list(found.leaves), "worst_hops": found.worst_hops}
+        document |= {"nodes": list(job.nodes), "leaves": list(found.leaves), "worst_hops": found.worst_hops}
     return document

@@ -22,7 +22,7 @@ from .picture import Drawing, DrawnUnit, Picture, UnitKind
 __all__ = ["TextStyle", "placement_text", "render"]
 
 _SIGNS_LIMIT = 36  # nodes of a leaf shown one by one; a larger one is counted
-_LONGEST_LIST = 44  # characters of a host list on a line
+_LONGEST_TEXT = 44  # characters of a host list or reason on a line
 _CONTROL = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x1a\x1c-\x1f\x7f-\x9f]")  # all but our own colours
 _SEVERITY_ANSI = {Severity.ERROR: "31;1", Severity.WARNING: "33", Severity.INFO: "2"}
 
@@ -132,7 +132,7 @@ def _unit_line(unit: DrawnUnit, picture: Picture, pen: _Pen) -> str:
     if unit.children or unit.kind is UnitKind.ZONE:
         words.append(_states(unit.states, pen))
     else:
-        words += [_signs(unit, picture, pen), pen.paint(_list(unit.nodes), "2")]
+        words += [_signs(unit, picture, pen), pen.paint(_cut(fold(unit.nodes)), "2")]
     return "  ".join(filter(None, words))
 
 
@@ -159,9 +159,8 @@ def _states(states: Mapping[NodeState, int], pen: _Pen) -> str:
     return " ".join(f"{pen.sign(state)} {count:,}" for state, count in known.items())
 
 
-def _list(nodes: Sequence[str]) -> str:
-    folded = fold(nodes)
-    return folded if len(folded) <= _LONGEST_LIST else f"{folded[: _LONGEST_LIST - 1]}…"
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
 def _folded(drawing: Drawing, indices: Sequence[int], pen: _Pen) -> str:
@@ -223,7 +222,7 @@ def _jobs(picture: Picture, pen: _Pen, budget: int | None) -> Iterator[str]:
             f"{job.id:>8}  {job.name[:24]:<24} {job.user[:12]:<12} {job.state.lower():<11} {job.node_count:>5,} nodes"
         )
         if found is None:
-            yield f"{name}  {pen.paint(job.reason, '33')}"
+            yield f"{name}  {pen.paint(_cut(job.reason), '33')}"
         else:
             yield f"{name}  {placement_text(found)}"
     if len(picture.jobs) > limit:

@@ -38,27 +38,38 @@ class Context:
 
     def forest_of(self, topology: NamedTopology | None) -> Forest:
         """The forest of a topology; without one every node is as near as any other."""
-        return self._forests[_NO_TOPOLOGY if topology is None else topology]
+        return self._forests[_NO_TOPOLOGY.name if topology is None else topology.name]
 
     @cached_property
-    def _forests(self) -> dict[NamedTopology, Forest]:
+    def _forests(self) -> dict[str, Forest]:
+        """By name; of topologies with one name Slurm takes the first."""
         everybody = tuple(self.snapshot.nodes)
-        return {
-            topology: forest_of(topology, everybody) for topology in (*self.snapshot.topology.topologies, _NO_TOPOLOGY)
-        }
+        topologies = (_NO_TOPOLOGY, *reversed(self.snapshot.topology.topologies))
+        return {topology.name: forest_of(topology, everybody) for topology in topologies}
 
     def nodes_of(self, partition: str) -> frozenset[str]:
         """The nodes of a partition; all nodes when the snapshot doesn't tell."""
-        listed = next((entry.nodes for entry in self.snapshot.partitions if entry.name == partition), None)
-        if listed is not None:
-            return frozenset(listed)
-        members = frozenset(node.name for node in self.snapshot.nodes.values() if partition in node.partitions)
-        return members or frozenset(self.snapshot.nodes)
+        return self._members.get(partition, self._everybody)
+
+    @cached_property
+    def _everybody(self) -> frozenset[str]:
+        return frozenset(self.snapshot.nodes)
+
+    @cached_property
+    def _members(self) -> dict[str, frozenset[str]]:
+        """Partition → its nodes: as Slurm lists them, else as the nodes say themselves."""
+        said: dict[str, set[str]] = {}
+        for node in self.snapshot.nodes.values():
+            for partition in node.partitions:
+                said.setdefault(partition, set()).add(node.name)
+        listed = {entry.name: frozenset(entry.nodes) for entry in self.snapshot.partitions if entry.nodes is not None}
+        return {**{name: frozenset(nodes) for name, nodes in said.items()}, **listed}
 
     def eligible(self, job: Job) -> frozenset[str]:
         """Nodes that a job may have, whoever uses them now. Features, memory and reservations are not looked at."""
         partition = job.partitions[0] if job.partitions else ""
-        return self.nodes_of(partition) - frozenset(job.excluded_nodes)
+        members = self.nodes_of(partition)
+        return members - frozenset(job.excluded_nodes) if job.excluded_nodes else members
 
     @cached_property
     def free(self) -> frozenset[str]:
@@ -80,14 +91,11 @@ class Context:
         """
         if job.started is None:
             return frozenset(job.nodes)
-        taken = {
-            node
-            for other in self.snapshot.jobs
-            if other.number != job.number and _held(other, job.started)
-            for node in other.nodes
-        }
-        away = {name for name in self.out_of_service if _was_away(self.snapshot.nodes[name], job.started)}
-        return (self.eligible(job) - taken - away) | frozenset(job.nodes)
+        taken = {name for name in self.out_of_service if _was_away(self.snapshot.nodes[name], job.started)}
+        for other in self.snapshot.jobs:
+            if other.number != job.number and _held(other, job.started):
+                taken.update(other.nodes)
+        return self.eligible(job).difference(taken).union(job.nodes)
 
     def holders(self, nodes: Collection[str], when: str | None = None) -> dict[str, int]:
         """Job id → how many of these nodes it holds (now, or at ``when``), most first."""

@@ -55,7 +55,11 @@ def node_state(words: Collection[str]) -> NodeState:
     for a job.
     """
     flags = {word.rstrip("*~#!%$@^-").upper() for word in words}
-    if any(word.endswith("*") for word in words) or flags & _DOWN_FLAGS:
+    if "POWERING_UP" in flags:  # for a job that has it already; it can't respond yet
+        flags.discard("NOT_RESPONDING")
+    elif any(word.endswith("*") for word in words):
+        flags.add("NOT_RESPONDING")
+    if flags & _DOWN_FLAGS:
         return NodeState.DOWN
     if "DRAIN" in flags or "DRAINED" in flags or "DRAINING" in flags:
         return NodeState.DRAINING if flags & _BUSY_FLAGS else NodeState.DRAINED

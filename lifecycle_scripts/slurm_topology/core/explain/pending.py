@@ -179,6 +179,6 @@ def _hints(context: Context, job: Job, waiting: Waiting, eligible: Collection[st
     if waiting in (Waiting.NODES, Waiting.TOPOLOGY) and away:
         yield f"{len(away)} of its partition's nodes are out of service, {away[0]} first"
     if waiting is Waiting.TOPOLOGY and job.switches is not None:
-        yield f"without --switches it could start now: scontrol update JobId={job.number} ReqSwitch=0"
+        yield f"without --switches it could start now: scontrol update JobId={job.number} Switches=0"
     if waiting is Waiting.OTHER and job.reason:
         yield f"Slurm's own reason is {job.reason}"

@@ -38,7 +38,11 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Placed:
-    """One explanation. ``possible`` is on the nodes free at the time, ``ideal`` on all in the partition."""
+    """One explanation.
+
+    ``possible`` is on the nodes free at the time, ``ideal`` on all in the partition; both None when all nodes are in
+    one leaf, because nothing is nearer, or when no such place exists.
+    """
 
     topology: str
     kind: TopologyKind
@@ -74,9 +78,10 @@ def _placed(
 ) -> Placed:
     forest = context.forest_of(topology)
     found = score(forest, nodes)
-    count = len(set(nodes))
-    everywhere = set(eligible) | set(nodes)
-    possible, ideal = best_place(forest, free, count), best_place(forest, everywhere, count)
+    count, everywhere = len(set(nodes)), frozenset(eligible).union(nodes)
+    possible = ideal = None
+    if not _in_one_leaf(found):  # nothing is nearer than one leaf
+        possible, ideal = best_place(forest, free, count), best_place(forest, everywhere, count)
     verdict = _verdict(forest, found, possible, ideal)
     wanted = ideal if verdict is Verdict.BEST_FREE else None
     return Placed(
@@ -90,6 +95,10 @@ def _placed(
         job=job,
         caveats=tuple(_caveats(job, verdict)),
     )
+
+
+def _in_one_leaf(found: Score) -> bool:
+    return len(found.leaves) == 1 and not found.unplaced
 
 
 def _verdict(forest: Forest, found: Score, possible: Place | None, ideal: Place | None) -> Verdict:

@@ -37,7 +37,7 @@ _FIELDS = {
     "switches": re.compile(r"^ +Switches=(\d+)(?:@(\S+))?", re.MULTILINE),
     "segment": re.compile(r"^ +SegmentSize=(\d+)", re.MULTILINE),
 }
-_REASON = re.compile(r"^ +Reason=(.*?)(?: \[([^\[\]@]*)@([0-9T:-]+)\])?$", re.MULTILINE)
+_REASON = re.compile(r"\sReason=(.*) \[[^\[\]@]*@(\d{4}-\d\d-\d\dT[0-9:]+)\]", re.DOTALL)
 _UNKNOWN_TIMES = frozenset({"Unknown", "None", "N/A"})
 
 
@@ -111,14 +111,14 @@ class NodeReason(NamedTuple):
     """Why a node is drained or down."""
 
     text: str
-    since: str | None = None
+    since: str
 
 
 def read_reasons(document: str) -> dict[str, NodeReason]:
-    """Node name → reason, of the nodes that have one, from the text of ``scontrol show nodes``."""
+    """Node name → reason, of the nodes that have one, from the text of ``scontrol show nodes`` (``--oneliner`` too)."""
     reasons: dict[str, NodeReason] = {}
     for record in re.split(r"^NodeName=", document, flags=re.MULTILINE)[1:]:
         found = _REASON.search(record)
         if found and text(found[1]):
-            reasons[record.split(None, 1)[0]] = NodeReason(found[1].strip(), found[3])
+            reasons[record.split(None, 1)[0]] = NodeReason(found[1].strip(), found[2])
     return reasons

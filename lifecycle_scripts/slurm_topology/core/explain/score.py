@@ -66,7 +66,7 @@ def score(forest: Forest, nodes: Collection[str]) -> Score:
         holder=forest.units[holder].name,
         worst_hops=hops(height),
         worst_pair=_meeting_at(forest, counts, placed, holder),
-        mean_hops=_mean_hops(forest, counts, len(placed)),
+        mean_hops=_mean_hops(forest, counts, touched, len(placed)),
         unplaced=unplaced,
     )
 
@@ -103,16 +103,16 @@ def _apart(forest: Forest, placed: Sequence[str]) -> tuple[str, str] | None:
     return next(((placed[0], node) for node in placed[1:] if forest.distance(placed[0], node) is None), None)
 
 
-def _mean_hops(forest: Forest, counts: Sequence[int], total: int) -> float | None:
+def _mean_hops(forest: Forest, counts: Sequence[int], touched: Iterable[int], total: int) -> float | None:
     """Each pair meets in exactly one unit: all pairs in it less the pairs in its children."""
     if total < 2:
         return None
-    below = [0] * len(counts)
-    for index, unit in enumerate(forest.units):
-        if unit.parent is not None:
-            below[unit.parent] += _pairs(counts[index])
-    meetings = ((_pairs(count) - below[index]) * hops(forest.units[index].height) for index, count in enumerate(counts))
-    return sum(meetings) / _pairs(total)
+    hop_sum = 0
+    for index in touched:
+        unit = forest.units[index]
+        here = _pairs(counts[index]) - sum(_pairs(counts[child]) for child in unit.children)
+        hop_sum += here * hops(unit.height)
+    return hop_sum / _pairs(total)
 
 
 def _pairs(count: int) -> int:
@@ -145,6 +145,8 @@ def _fewest_leaves(forest: Forest, counts: Sequence[int], index: int, count: int
     The fullest leaves first; the last one is the tightest that still does, so that a large leaf isn't broken into for
     a few nodes.
     """
+    if not forest.units[index].children:
+        return [index], counts[index] - count
     leaves = sorted(forest.leaves_under(index), key=lambda leaf: -counts[leaf])
     chosen: list[int] = []
     missing = count
