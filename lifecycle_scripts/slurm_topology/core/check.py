@@ -16,7 +16,7 @@ from .check_names import check_topology_name
 from .check_nodes import check_nodes
 from .check_rules import Report, said
 from .check_tree import check_tree
-from .model import Blocks, ClusterTopology, Finding, Tree
+from .model import Blocks, ClusterTopology, Finding, Severity, Tree
 from .parse_conf import parse as parse_conf
 from .parse_yaml import parse as parse_yaml
 from .parsed import Parsed
@@ -26,6 +26,18 @@ from .slurm_version import SlurmVersion
 __all__ = ["check_text", "check_topology", "is_yaml", "parse_file"]
 
 _NONE: Mapping[str, Collection[str]] = MappingProxyType({})
+# what lines that can't be read bring about: not worth telling beside them
+_CONSEQUENCES = frozenset(
+    rule.id
+    for rule in (
+        rules.EMPTY_SWITCH,
+        rules.EMPTY_SWITCH_FATAL,
+        rules.EMPTY_BLOCK,
+        rules.SHORT_BLOCK,
+        rules.NO_BLOCK_NODES,
+        rules.UNPLACED_NODES,
+    )
+)
 _UNNAMED = "default"  # what Slurm ≥ 25.05 calls the topology of a topology.conf
 
 
@@ -83,7 +95,8 @@ def check_text(
         more = check_topology(
             parsed.topology, version, known_nodes, partition_topologies, partition_nodes=partition_nodes
         )
-        findings += [_with_line(finding, parsed) for finding in more]
+        unreadable = any(finding.severity is Severity.ERROR for finding in parsed.findings)
+        findings += [_with_line(each, parsed) for each in more if not (unreadable and each.id in _CONSEQUENCES)]
     return tuple(findings)
 
 

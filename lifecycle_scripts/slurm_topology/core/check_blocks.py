@@ -29,7 +29,7 @@ def check_blocks(
             report.add(rules.NO_BLOCK_NODES, subject, "no block has a node that Slurm knows, and BlockSizes is not set")
     if version.short_block_is_fatal:
         _check_short_blocks(report, blocks, counts, base, topology)
-    elif counts and max(counts) > base:
+    elif base > 0 and max(counts) > base:
         message = f"the base size is {base}, the largest block has {max(counts)} nodes: jobs in between span blocks"
         report.add(rules.SMALL_BASE, subject, message)
     if (25, 11, 0) <= version < (25, 11, 3):

@@ -236,4 +236,4 @@ def _count(ranges: list[_Range]) -> int:
 
 def _refuse_too_many(size: int, limit: int, token: str) -> None:
     if size > limit:
-        raise HostListError(f"{token[:80]!r} makes the list longer than {limit} names, the limit here", token)
+        raise HostListError(f"{token[:80]!r} makes {size} names, expected at most {limit} here", token)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from . import check_rules as rules
 from .check_rules import Report, Rule, unit_subject
@@ -56,6 +58,14 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+class _Unit(NamedTuple):
+    """A switch or a block."""
+
+    name: str
+    subject: str
+    fields: dict[str, Node]
 
 
 class _Reader:
@@ -107,35 +117,29 @@ class _Reader:
     def _flat(self, node: Node | None, subject: str) -> bool:
         return isinstance(node, Mapping) or self._truth(node, subject, "flat")
 
-    # ---- trees
+    # ---- trees and blocks
 
     def _tree(self, node: Mapping, name: str, subject: str) -> list[Tree]:
-        switches = self._fields(node, f"{subject}: tree", ("switches",)).get("switches")
-        units = self._units(switches, f"{subject}: switches", node)
-        return [Tree(tuple(self._switch(unit, name) for unit in units))] if units else []
+        fields = self._fields(node, f"{subject}: tree", ("switches",))
+        units = self._units(fields.get("switches"), f"{subject}: switches", node)
+        switches = [
+            self._switch(unit) for item in units for unit in self._unit(item, name, "switch", ("nodes", "children"))
+        ]
+        return [Tree(tuple(switches))] if switches else []
 
-    def _switch(self, node: Mapping, topology: str) -> Switch:
-        fields, subject, name = self._unit(node, topology, "switch", ("nodes", "children"))
-        children = self._names(fields.get("children"), subject, "children")
-        if (
-            "children" in fields
-            and isinstance(fields["children"], Scalar)
-            and not fields["children"].text.strip(" ,\t\n")
-        ):
-            self._report_at(rules.BAD_HOST_LIST, subject, node, "children names no switch, slurmctld crashes on it")
-        return Switch(name, children, self._names(fields.get("nodes"), subject, "nodes"))
-
-    # ---- blocks
+    def _switch(self, unit: _Unit) -> Switch:
+        children = unit.fields.get("children")
+        if isinstance(children, Scalar) and not children.text.strip(" ,\t\n"):
+            self._report_at(rules.BAD_HOST_LIST, unit.subject, children, "children names none, slurmctld crashes on it")
+        return Switch(unit.name, self._names(unit, "children"), self._names(unit, "nodes"))
 
     def _block(self, node: Mapping, name: str, subject: str) -> list[Blocks]:
         fields = self._fields(node, f"{subject}: block", ("block_sizes", "blocks"))
         units = self._units(fields.get("blocks"), f"{subject}: blocks", node)
-        blocks = []
-        for unit in units:
-            inner, unit_name, block = self._unit(unit, name, "block", ("nodes",))
-            blocks.append(Block(block, self._names(inner.get("nodes"), unit_name, "nodes")))
+        named = [unit for item in units for unit in self._unit(item, name, "block", ("nodes",))]
+        blocks = tuple(Block(unit.name, self._names(unit, "nodes")) for unit in named)
         sizes = self._sizes(fields.get("block_sizes"), subject)
-        return [Blocks(sizes, tuple(blocks))] if blocks else []
+        return [Blocks(sizes, blocks)] if blocks else []
 
     def _sizes(self, node: Node | None, subject: str) -> tuple[int, ...]:
         if node is None:
@@ -166,16 +170,16 @@ class _Reader:
             return []
         return [unit for item in _as_list(node) if (unit := self._mapping(item, where, "each item"))]
 
-    def _unit(self, node: Mapping, topology: str, kind: str, keys: tuple[str, ...]) -> tuple[dict[str, Node], str, str]:
-        """(fields, subject, name) of a switch or block."""
+    def _unit(self, node: Mapping, topology: str, kind: str, keys: tuple[str, ...]) -> Iterator[_Unit]:
+        """One switch or block; nothing when it has no name."""
         where = f"a {kind} of topology {topology}"
         name = self._scalar(dict(node.pairs).get(kind), where, "a name")
-        subject = unit_subject(kind, name, topology) if name else where
-        fields = self._fields(node, subject, (kind, *keys))
-        if kind not in fields:
+        if not name:
             self._report_at(rules.WRONG_SHAPE, where, node, f"has no name: expected the key {kind}")
+            return
+        subject = unit_subject(kind, name, topology)
         self.lines.setdefault(subject, node.line)
-        return fields, subject, name or ""
+        yield _Unit(name, subject, self._fields(node, subject, (kind, *keys)))
 
     def _fields(self, node: Mapping, where: str, known: tuple[str, ...]) -> dict[str, Node]:
         for key, count in Counter(key for key, _ in node.pairs).items():
@@ -185,12 +189,13 @@ class _Reader:
                 self._report_at(rules.IGNORED_KEY, where, node, f"{key!r} is ignored: expected {', '.join(known)}")
         return {key: value for key, value in node.pairs if key in known}
 
-    def _names(self, node: Node | None, subject: str, key: str) -> tuple[str, ...]:
-        text = self._scalar(node, subject, f"a host list as text for {key}")
+    def _names(self, unit: _Unit, key: str) -> tuple[str, ...]:
+        node = unit.fields.get(key)
+        text = self._scalar(node, unit.subject, f"a host list as text for {key}")
         try:
             return tuple(expand(text or ""))
         except HostListError as error:
-            self._report_at(rules.BAD_HOST_LIST, subject, node, str(error))
+            self._report_at(rules.BAD_HOST_LIST, unit.subject, node, str(error))
             return ()
 
     def _scalar(self, node: Node | None, where: str, expected: str) -> str | None:
