@@ -10,10 +10,12 @@ It listens on 127.0.0.1 only, on a free port; nothing of it outlives the `with`,
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -40,7 +42,6 @@ ACCOUNT = "123456789012"
 REGION = "us-west-2"
 ROOT_KEY = "testing"
 START_SECONDS = 60
-STOP_SECONDS = 10
 _numbers = itertools.count(1)
 
 
@@ -77,6 +78,7 @@ class LocalCloud:
         self._process: subprocess.Popen[bytes] | None = None
         self._state: Path | None = None
         self._commands = itertools.count(1)
+        self._assembly = self.logs / "cdk.out"
 
     def __enter__(self) -> LocalCloud:
         self.start()
@@ -99,7 +101,7 @@ class LocalCloud:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for the one who started us; it then stops the server
+                start_new_session=True,  # Ctrl-C is for us, who then stop the server
             )
         try:
             self._wait_until_it_answers()
@@ -108,14 +110,11 @@ class LocalCloud:
             raise
 
     def stop(self) -> None:
-        """End the server and forget its state. Does nothing if it isn't running."""
+        """End the server, with the Lambdas in it, and forget its state. Does nothing if it isn't running."""
         if self._process is not None:
-            self._process.terminate()
-            try:
-                self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # its own group; nothing in it is worth saving
+            self._process.wait()
             if self._process.stdin:
                 self._process.stdin.close()
             self._process = None
@@ -167,13 +166,24 @@ class LocalCloud:
     def cdk(self, *arguments: str, app: str | None = None, folder: Path = ROOT) -> CdkResult:
         """Run the CDK CLI: `cloud.cdk("deploy", "--all", app="python3 app.py")`.
 
-        `bootstrap` needs no app and gets this account and region. Raises CdkError with the last lines of its log.
+        `bootstrap` needs no app and gets this account and region; `destroy` takes what was synthesized last unless told
+        otherwise. Raises CdkError with the last lines of its log.
         """
-        if arguments[0] == "bootstrap" and len(arguments) == 1:
-            arguments = (*arguments, f"aws://{ACCOUNT}/{self.region}")
+        if arguments == ("bootstrap",):
+            arguments = ("bootstrap", f"aws://{ACCOUNT}/{self.region}")
+        if arguments[0] == "destroy" and app is None and self._assembly.exists():
+            app = str(self._assembly)
         log = self.logs / f"{next(self._commands):02d}-cdk-{arguments[0]}.log"
         self._progress(f"cdk {' '.join(arguments)}  (log: {log})")
-        result = run_cdk(arguments, environ=self.environ(), log=log, app=app, folder=folder, progress=self._progress)
+        result = run_cdk(
+            arguments,
+            environ=self.environ(),
+            log=log,
+            app=app,
+            assembly=self._assembly,
+            folder=folder,
+            progress=self._progress,
+        )
         self._progress(f"cdk {arguments[0]}: {result.seconds:.1f} s")
         return result
 

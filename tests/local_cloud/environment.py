@@ -40,6 +40,7 @@ def tool_path() -> str:
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment without a trace of any AWS account, plus `extra`."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "CDK_"))}
+    """The caller's environment without a trace of any AWS account or of other certificates, plus `extra`."""
+    foreign = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "CDK_")) and k not in foreign}
     return {**kept, "PATH": tool_path(), "NODE_PATH": str(ROOT / "node_modules"), **extra}

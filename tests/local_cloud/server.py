@@ -17,7 +17,8 @@ def main() -> None:
     ec2_api.install()
     cloudformation.install()
     app.app = control.with_control(app.app)
-    lifeline.hold_on()
+    app._port_is_bindable = lambda *_: False  # with TLS it would take port 443 as well
+    lifeline.hold_on(os.environ["TMPDIR"])
     os.environ.pop("PYTHONPATH", None)  # Lambdas see their own code only
     sys.argv[1:] = []  # ministack reads the command line too
     app.main()

@@ -93,7 +93,7 @@ def test_another_name_is_another_cluster(stack: Stack) -> None:
 
 
 def test_destroy_leaves_nothing(stack: Stack) -> None:
-    stack.cloud.cdk("destroy", "--all", app=APP)
+    stack.cloud.cdk("destroy", "--all")
     assert stack.cloud.client("sagemaker").list_clusters()["ClusterSummaries"] == []
     ec2 = stack.cloud.client("ec2")
     assert [vpc for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]] == []

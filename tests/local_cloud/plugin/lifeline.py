@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -12,9 +13,9 @@ __all__ = ["hold_on", "let_go"]
 _released = threading.Event()
 
 
-def hold_on() -> None:
-    """End this server when standard input ends, unless `let_go` was called before."""
-    threading.Thread(target=_watch, name="lifeline", daemon=True).start()
+def hold_on(state_folder: str) -> None:
+    """End this server when standard input ends, unless `let_go` was called before; its state goes with it."""
+    threading.Thread(target=_watch, args=[state_folder], name="lifeline", daemon=True).start()
 
 
 def let_go() -> None:
@@ -22,8 +23,11 @@ def let_go() -> None:
     _released.set()
 
 
-def _watch() -> None:
+def _watch(state_folder: str) -> None:
     while sys.stdin.buffer.read(1):
         pass
-    if not _released.is_set():
-        os.kill(os.getpid(), signal.SIGTERM)
+    if _released.is_set():
+        return
+    shutil.rmtree(state_folder, ignore_errors=True)
+    # Not a polite end: that would wait an hour for a Lambda that doesn't answer. The group has the Lambdas in it.
+    os.killpg(os.getpgid(0), signal.SIGKILL)

@@ -66,10 +66,10 @@ class MinistackWorld:
         parameters = f"{prefix}/provisioning_parameters.json".lstrip("/")
         if group.get("SlurmConfig") and s3._get_object_data(place.netloc, parameters) is not None:
             yield "provisioning_parameters.json cannot be used together with SlurmConfig."
-        yield from self._denied(group["ExecutionRole"], place.netloc, key)
+        yield from self._denied(group["ExecutionRole"], place.netloc, place.path.lstrip("/"), key)
 
-    def _denied(self, role_arn: str, bucket: str, key: str) -> Iterator[str]:
-        """With IAM enforced, the instance's role has to be allowed to read its scripts."""
+    def _denied(self, role_arn: str, bucket: str, listed: str, key: str) -> Iterator[str]:
+        """With IAM enforced, the instance's role has to be allowed to list and read its scripts."""
         if not app.AUTH:
             return
         policies = iam_evaluator._gather_role_policies(_role_name(role_arn), self._account)
@@ -83,7 +83,7 @@ class MinistackWorld:
                 resource_arn=resource,
                 region=self._region,
                 secure_transport=True,
-                service_context={"s3:prefix": [key]} if action == "s3:ListBucket" else {},
+                service_context={"s3:prefix": listed} if action == "s3:ListBucket" else {},
             )
             if iam_evaluator.evaluate(context, policies).decision != "Allow":
                 yield f"Lifecycle scripts: the execution role {role_arn} is not allowed to {action} on {resource}."
