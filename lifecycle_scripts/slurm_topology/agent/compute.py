@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.disk import DiskState, flat_like
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.places import Place, last_known, remembered
 from slurm_topology.core import inventory, pipeline
@@ -14,7 +14,7 @@ from slurm_topology.core.pipeline import Rendering
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Wanted", "compute", "flat_like", "nodes_to_place"]
+__all__ = ["Wanted", "compute", "nodes_to_place"]
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,6 @@ def _target(seen: Observation, rendering: Rendering, version: SlurmVersion, opt_
         return DiskState(rendering.text, None, rendering.plugin)
     # flat needs no file; topology.conf, if there is one, isn't read any more
     return disk._replace(plugin=rendering.plugin) if flat_like(rendering.plugin) else None
-
-
-def flat_like(plugin: str | None) -> bool:
-    """No line, or any of the names that Slurm has had for "no topology"."""
-    return plugin is None or plugin in ("topology/flat", "topology/default", "topology/none")
 
 
 def _assignments(topology: ClusterTopology) -> dict[str, str]:

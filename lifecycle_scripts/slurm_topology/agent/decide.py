@@ -11,14 +11,13 @@ checker, mode and pause allow it, no other writer insists, and the pace allows i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from itertools import starmap
 from typing import NamedTuple
 
 from slurm_topology.agent import findings, pace, writers
 from slurm_topology.agent.compute import Wanted
-from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.observation import Observation, Role
 from slurm_topology.agent.picture import Picture
 from slurm_topology.agent.rehearse import Rehearsal, Verdict
@@ -27,54 +26,11 @@ from slurm_topology.agent.state import AgentState, Pause
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding
 
-__all__ = ["Action", "Decision", "Reason", "Situation", "decide"]
+__all__ = ["Situation", "decide"]
 
 
 SLURM_DOWN_AGAIN_SECONDS = 10.0
 CONF_AHEAD_AGAIN_SECONDS = 10.0  # HyperPod's own reconfigure follows its edit within seconds
-
-
-class Action(str, Enum):
-    NOTHING = "nothing"
-    PUBLISH = "publish"  # files, reconfigure, assignments
-    RELOAD = "reload"  # the files are right, Slurm runs with others: reconfigure
-    RESTORE_FILE = "restore-file"  # Slurm is right, the file isn't: the next start would go wrong
-    ASSIGN = "assign"  # only the partitions' topologies
-    RESCUE = "rescue"  # slurmctld is down because of the files: put some there that it takes
-
-
-class Reason(str, Enum):
-    """Why this action. docs/operations.md says for each what it means and what to do."""
-
-    # nothing, because all is well
-    IN_FORCE = "in-force"
-    NOT_OURS = "not-ours"
-    STANDBY = "standby"
-    # nothing, because somebody said so
-    PAUSED = "paused"
-    OBSERVING = "observing"
-    # nothing yet
-    SLURM_DOWN = "slurm-down"
-    NO_SLURM_CONF = "no-slurm-conf"
-    NO_VERSION = "no-version"
-    VERSION_CHANGING = "version-changing"
-    NO_INPUT = "no-input"
-    CHECK_FAILED = "check-failed"
-    WAITING_FOR_PLACES = "waiting-for-places"
-    OVERRIDES = "overrides"
-    CONF_AHEAD = "conf-ahead"
-    YIELDING = "yielding"
-    BACKING_OFF = "backing-off"
-    CEILING = "ceiling"
-    # something
-    CHANGED = "changed"
-    REVERTED = "reverted"
-    REPAIRED = "repaired"
-    NOT_LOADED = "not-loaded"
-    FILE_WRONG = "file-wrong"
-    UNASSIGNED = "unassigned"
-    DOWN_BY_TOPOLOGY = "down-by-topology"
-    ROLLED_BACK = "rolled-back"
 
 
 @dataclass(frozen=True)
@@ -89,18 +45,6 @@ class Situation:
     pause: Pause | None
     settings: Settings
     mode: Mode
-
-
-@dataclass(frozen=True)
-class Decision:
-    """``again_after_seconds``: when to look again without a trigger; None: the timer is early enough."""
-
-    action: Action
-    reason: Reason
-    target: DiskState | None = None
-    assignments: dict[str, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    again_after_seconds: float | None = None
 
 
 class Compared(NamedTuple):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["CONF", "PLUGIN", "YAML", "DiskState", "Step", "steps_between"]
+__all__ = ["CONF", "PLUGIN", "YAML", "DiskState", "Step", "flat_like", "steps_between"]
 
 CONF, YAML = "topology.conf", "topology.yaml"
 PLUGIN = "TopologyPlugin"
@@ -56,6 +56,11 @@ class Step(NamedTuple):
         return state._replace(plugin=self.text)
 
 
+def flat_like(plugin: str | None) -> bool:
+    """No line, or any of the names that Slurm has had for "no topology"."""
+    return plugin is None or plugin in ("topology/flat", "topology/default", "topology/none")
+
+
 def steps_between(now: DiskState, wanted: DiskState, version: SlurmVersion) -> tuple[Step, ...]:
     """The steps from one state to the other, in an order in which each intermediate state is safe.
 
@@ -76,7 +81,7 @@ def _steps(now: DiskState, wanted: DiskState, flat: str) -> Iterator[Step]:
         covered = True
     plugin = now.plugin
     if now.conf != wanted.conf:
-        if plugin not in (None, flat) and plugin != wanted.plugin and not covered:
+        if not flat_like(plugin) and plugin != wanted.plugin and not covered:
             yield Step(PLUGIN, flat)
             plugin = flat
         yield Step(CONF, wanted.conf)

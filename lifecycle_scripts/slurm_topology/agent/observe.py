@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from slurm_topology.agent import findings, readback
 from slurm_topology.agent.daemon import find_daemon, unit_active
-from slurm_topology.agent.disk import CONF, YAML, DiskState
+from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
 from slurm_topology.agent.files import Files
 from slurm_topology.agent.observation import Daemon, Observation, Role, SlurmView
 from slurm_topology.agent.settings import Settings
@@ -81,10 +81,11 @@ class Observer:
         return self._try("AGENT010", "scontrol ping", self.slurm.ping) or ()
 
     def _view(self, config: Mapping[str, str], version: SlurmVersion) -> SlurmView:
-        words, meaning = in_force(self.slurm, version)
+        plugin = config.get("TopologyPlugin", version.flat_plugin)
+        words, meaning = in_force(self.slurm, version, plugin)
         return SlurmView(
             version=version,
-            plugin=config.get("TopologyPlugin", version.flat_plugin),
+            plugin=plugin,
             slurm_user=config.get("SlurmUser", "root"),
             log_file=config.get("SlurmctldLogFile"),
             nodes=read_nodes(self.slurm.nodes()),
@@ -146,13 +147,22 @@ class Observer:
         self.findings.append(findings.not_readable(subject, finding, message, remedy))
 
 
-def in_force(slurm: Slurm, version: SlurmVersion) -> tuple[str, ClusterTopology]:
-    """Slurm's own words about the topology in force, and what they mean. Raises CommandError."""
+def in_force(slurm: Slurm, version: SlurmVersion, plugin: str | None = None) -> tuple[str, ClusterTopology]:
+    """Slurm's own words about the topology in force, and what they mean; no topology at all when it can't tell.
+
+    ``plugin``: the one in force (None: asked). scontrol can't show a topology when slurm.conf on disk names another
+    plugin than that.
+    Raises CommandError.
+    """
     if version.has_topology_yaml:
         words = slurm.topology_configuration()
         seen = readback.read_topoconf(words)
         if seen is not None:
             return words, seen
+    if plugin is None:
+        plugin = slurm.config().get("TopologyPlugin", version.flat_plugin)
+    if flat_like(plugin):
+        return plugin, readback.FLAT
     words = slurm.topology()
     return words, readback.read_topology(words)
 

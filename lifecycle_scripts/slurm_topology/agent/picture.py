@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slurm_topology.agent import readback
-from slurm_topology.agent.compute import Wanted, flat_like
-from slurm_topology.agent.disk import CONF, YAML, DiskState
+from slurm_topology.agent.compute import Wanted
+from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
 from slurm_topology.agent.observation import Observation, SlurmView
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
 from slurm_topology.core import check, compare, parse_conf, parse_yaml
 from slurm_topology.core.errors import InputError
-from slurm_topology.core.model import Blocks, ClusterTopology, Flat, NamedTopology, Severity, Tree
+from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, Tree
 from slurm_topology.core.slurm_version import SlurmVersion
 
 __all__ = ["Picture", "draw", "meaning_of", "summary", "unplaced_nodes"]
@@ -61,7 +61,7 @@ def meaning_of(disk: DiskState, version: SlurmVersion) -> ClusterTopology | None
         if version.has_topology_yaml and disk.yaml is not None:
             return parse_yaml.parse(disk.yaml).topology
         if flat_like(disk.plugin):
-            return ClusterTopology((NamedTopology("default", Flat(), True),))
+            return readback.FLAT
         return None if disk.conf is None else parse_conf.parse(disk.conf).topology
     except InputError:
         return None

@@ -16,7 +16,7 @@ from slurm_topology.core import hostlist
 from slurm_topology.core.errors import HostListError
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 
-__all__ = ["Disagreement", "disagreements", "read_topoconf", "read_topology"]
+__all__ = ["FLAT", "Disagreement", "disagreements", "read_topoconf", "read_topology"]
 
 FIELD = re.compile(r"(\w+)=(\S*)")
 ENTRY = re.compile(
@@ -24,6 +24,9 @@ ENTRY = re.compile(
 )
 NUMBER = re.compile(r"^\s*-\s+(\d+)\s*$")
 NODES_LIMIT = 200_000
+
+
+FLAT = ClusterTopology((NamedTopology("default", Flat(), True),))
 
 
 class Disagreement(NamedTuple):
@@ -34,7 +37,7 @@ class Disagreement(NamedTuple):
 
 
 def read_topology(text: str) -> ClusterTopology:
-    """What `scontrol show topology` printed. Nothing printed means flat."""
+    """What `scontrol show topology` printed; no topology at all when it printed nothing of use."""
     switches: list[Switch] = []
     blocks: list[Block] = []
     sizes: set[int] = set()
@@ -49,7 +52,9 @@ def read_topology(text: str) -> ClusterTopology:
             blocks.append(Block(found["BlockName"], tuple(expand(found.get("Nodes", "")))))
         if found.get("BlockSize", "").isdigit():
             sizes.add(int(found["BlockSize"]))
-    body = Blocks(tuple(sorted(sizes)), tuple(blocks)) if blocks else Tree(tuple(switches)) if switches else Flat()
+    if not blocks and not switches:
+        return ClusterTopology()
+    body = Blocks(tuple(sorted(sizes)), tuple(blocks)) if blocks else Tree(tuple(switches))
     return ClusterTopology((NamedTopology("default", body, True),))
 
 

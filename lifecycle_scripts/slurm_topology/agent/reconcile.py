@@ -1,4 +1,4 @@
-"""One pass: lock → put in order → glance → observe → compute → compare → decide → act → record.
+"""One pass: lock → glance → (only when something isn't as it was) a full pass.
 
 Everything that triggers the agent runs this same pass; a trigger only says "look now". What a pass does depends on
 what it sees and on nothing else, so it doesn't matter how many triggers came, in which order, or which were lost.
@@ -6,27 +6,13 @@ what it sees and on nothing else, so it doesn't matter how many triggers came, i
 
 from __future__ import annotations
 
-import traceback
-from dataclasses import dataclass, replace
-
-from slurm_topology.agent import compute, findings, jobs, picture, recover, rescue, triggers
-from slurm_topology.agent.apply import Applied, Applier, Change, as_map
-from slurm_topology.agent.compute import Wanted
-from slurm_topology.agent.decide import Action, Decision, Reason, Situation, decide
-from slurm_topology.agent.glance import Glance, glance
-from slurm_topology.agent.observation import Observation, Role
-from slurm_topology.agent.observe import Observer
-from slurm_topology.agent.places import Place
-from slurm_topology.agent.record import PassRecord, Settled, after_failure, after_pass, after_success, record_of
-from slurm_topology.agent.rehearse import Rehearsal
-from slurm_topology.agent.settings import Mode
-from slurm_topology.agent.slurm import PendingJob
-from slurm_topology.agent.state import AgentState, Store, Transaction
+from slurm_topology.agent.decision import Action, Reason
+from slurm_topology.agent.glance import Glance, glance, release_late
+from slurm_topology.agent.record import PassRecord, Settled, after_pass
+from slurm_topology.agent.state import AgentState, Store
 from slurm_topology.agent.world import World
-from slurm_topology.core.errors import ApplyError, SlurmTopologyError
-from slurm_topology.core.model import Finding, Severity
 
-__all__ = ["Pass", "reconcile"]
+__all__ = ["reconcile"]
 
 
 def reconcile(world: World) -> PassRecord | None:
@@ -40,182 +26,25 @@ def reconcile(world: World) -> PassRecord | None:
         if not ours:
             world.request()
             return None
-        return Pass(world).run()
+        return _locked(world)
 
 
-@dataclass
-class Pass:
-    """One pass over one world. One use."""
+def _locked(world: World) -> PassRecord:
+    now, store = world.clock.now(), world.store()
+    state, transaction = store.load_state(), store.load_transaction()
+    look = glance(world, state) if transaction is None else None
+    if look is not None and look.fingerprint == state.settled_fingerprint:
+        return _nothing_new(world, store, state, look, now)
+    # most passes end above, and don't pay for importing all of what follows
+    from slurm_topology.agent.full_pass import Pass
 
-    world: World
+    return Pass(world, store).run(state, transaction, look.fingerprint if look else "")
 
-    def __post_init__(self) -> None:
-        world = self.world
-        self.started, self.now = world.clock.monotonic(), world.clock.now()
-        self.store: Store = world.store()
-        self.known_places: dict[str, Place] = {}
-        self.applier = Applier(
-            world.shell, world.files, world.clock, world.slurm, self.store, world.rehearser, world.settings
-        )
 
-    def run(self) -> PassRecord:
-        state, transaction = self.store.load_state(), self.store.load_transaction()
-        look = glance(self.world, state) if transaction is None else None
-        if look is not None and look.fingerprint == state.settled_fingerprint:
-            return self._nothing_new(state, look)
-        situation: Situation | None = None
-        decision, applied, failure = Decision(Action.NOTHING, Reason.NO_INPUT), None, None
-        try:
-            state = self._put_in_order(state, transaction)
-            situation = self.situation(state)
-            decision = decide(situation)
-            applied = self._act(decision, situation, transaction)
-            if applied is not None:
-                held = self._held_before(situation, transaction)
-                state = after_success(state, decision, applied, self.world.settings, self.world.clock.now(), held)
-        except Exception as error:  # a fault of ours is a failed pass like any other: counted, told, tried again
-            failure = error
-            state = self._failed(state, decision, error)
-        record = record_of(situation, decision, applied, failure, at=self.now, seconds=self._seconds())
-        return self._end(state, situation, record, look)
-
-    # ---- looking
-
-    def _put_in_order(self, state: AgentState, transaction: Transaction | None) -> AgentState:
-        """Undo or complete what a killed pass left."""
-        if transaction is None:
-            return state
-        self.world.log.event("interrupted-pass", started_at=transaction.started_at)
-        return recover.put_in_order(self.applier, transaction, state)
-
-    def situation(self, state: AgentState) -> Situation:
-        """Observe and compare. Changes nothing."""
-        world = self.world
-        observer = Observer(world.shell, world.files, world.slurm, world.settings, state.conf_path, world.host_name)
-        seen = observer.look(self.now)
-        mode = self._mode(seen)
-        self.known_places = self.store.load_places()
-        wanted = compute.compute(seen, self.known_places, opt_out=mode is Mode.OWN and seen.manager_active)
-        drawn = picture.draw(seen, wanted, state) if wanted is not None and wanted.target is not None else None
-        pause = self.store.load_pause()
-        return Situation(seen, wanted, drawn, self._disk_verdict(seen), state, pause, world.settings, mode)
-
-    def _mode(self, seen: Observation) -> Mode:
-        """The plan's mode, unless agent.json says another one."""
-        plan_mode = seen.plan.mode if seen.plan else None
-        return Mode(plan_mode) if plan_mode and self.world.settings.mode is Mode.OWN else self.world.settings.mode
-
-    def _disk_verdict(self, seen: Observation) -> Rehearsal | None:
-        """Only for a slurmctld that is down: would it start with what is on disk?"""
-        if seen.role is not Role.DOWN or seen.conf is None or seen.version is None:
-            return None
-        return self.world.rehearser.rehearse(seen.disk, seen.conf, seen.slurmctld)
-
-    # ---- acting
-
-    def _act(self, decision: Decision, situation: Situation, transaction: Transaction | None) -> Applied | None:
-        """Do what was decided, then what an interrupted pass left to do. None when nothing was done."""
-        seen, wanted = situation.seen, situation.wanted
-        if decision.action is Action.NOTHING:
-            self._finish_interrupted(decision, transaction)
-            return None
-        if decision.action is Action.RESCUE:
-            return rescue.rescue(self.applier, seen, wanted, self.world.history)
-        if decision.action is Action.ASSIGN:
-            return Applied(False, 0.0, (), self.applier.assign(decision.assignments))
-        if decision.target is None or wanted is None:
-            raise ApplyError("nothing to apply was computed", "decide")
-        held = self._held_before(situation, transaction)
-        reconfigure = decision.action is not Action.RESTORE_FILE
-        change = Change(decision.target, wanted.topology, decision.assignments, held, reconfigure)
-        applied = self.applier.apply(change, seen)
-        self._write_history(decision, seen, wanted)
-        self.store.end_transaction()
-        return applied
-
-    def _held_before(self, situation: Situation, transaction: Transaction | None) -> list[str]:
-        """Jobs that aren't ours to release: as the killed pass saw it, when there was one."""
-        if transaction is not None:
-            return transaction.held_jobs
-        view, state = situation.seen.slurm, situation.state
-        return jobs.held_before(view.jobs if view else (), state.held_jobs, state.settled_at)
-
-    def _finish_interrupted(self, decision: Decision, transaction: Transaction | None) -> None:
-        """The killed pass had put its topology in force: release what it held."""
-        if transaction is None:
-            return
-        if decision.reason is Reason.IN_FORCE:
-            self.applier.release(transaction.held_jobs)
-        self.store.end_transaction()
-
-    def _write_history(self, decision: Decision, seen: Observation, wanted: Wanted) -> None:
-        assert decision.target is not None and seen.conf is not None  # noqa: S101, PT018 (nothing is applied without)
-        self.world.history.add(
-            at=self.world.clock.now(),
-            reason=decision.reason.value,
-            slurm_version=str(seen.version),
-            conf_path=seen.conf.path,
-            summary=picture.summary(seen, wanted),
-            disk=as_map(decision.target),
-        )
-
-    def _release_late(self, state: AgentState, pending: tuple[PendingJob, ...]) -> tuple[str, ...]:
-        """The scheduler may hold a job some seconds after a change: look once more, as long as it can be its doing."""
-        late = jobs.late(pending, state.held_jobs, state.released_jobs, state.applied_at, self.now)
-        if late:
-            self.world.slurm.release(late)
-        return late
-
-    def _still_held(self, state: AgentState, pending: tuple[PendingJob, ...]) -> tuple[Finding, ...]:
-        """Released, and held again: these jobs don't fit the topology."""
-        again = [job for job in jobs.held(pending) if job in state.released_jobs]
-        return (findings.jobs_do_not_fit(again),) if again else ()
-
-    # ---- remembering
-
-    def _nothing_new(self, state: AgentState, look: Glance) -> PassRecord:
-        """All is as it was when it was right."""
-        released = self._release_late(state, look.jobs)
-        settled = Settled(look.fingerprint, look.jobs, released)
-        record = PassRecord(
-            self.now, self._seconds(), Action.NOTHING, Reason.IN_FORCE, released=released, nodes=state.nodes
-        )
-        self.store.save_state(after_pass(state, None, record, settled))
-        return record
-
-    def _end(
-        self, state: AgentState, situation: Situation | None, record: PassRecord, look: Glance | None
-    ) -> PassRecord:
-        record = replace(record, findings=(*self.store.findings, *record.findings))
-        view = situation.seen.slurm if situation else None
-        settled = None
-        if record.reason is Reason.IN_FORCE and view is not None:
-            released = self._release_late(state, view.jobs)
-            record = replace(
-                record, released=released, findings=(*record.findings, *self._still_held(state, view.jobs))
-            )
-            settled = Settled(look.fingerprint if look else "", view.jobs, released)
-        wanted = situation.wanted if situation else None
-        if wanted is not None and wanted.places != self.known_places:
-            self.store.save_places(wanted.places)
-        if situation is not None and situation.seen.role is Role.ACTIVE:
-            self._keep_triggers(situation.seen)
-        self.store.save_state(after_pass(state, situation, record, settled))
-        return record
-
-    def _keep_triggers(self, seen: Observation) -> None:
-        """Slurm's triggers call a program that touches a file of SlurmUser's."""
-        if self.world.files.signature(triggers.NOTIFIER_PATH) is None:
-            return  # run from a checkout: nothing is installed that Slurm could call
-        self.world.prepare_request(seen.slurm.slurm_user if seen.slurm else "root")
-        if armed := triggers.arm(self.world.slurm):
-            self.world.log.event("triggers-set", events=",".join(armed))
-
-    def _failed(self, state: AgentState, decision: Decision, error: Exception) -> AgentState:
-        world = self.world
-        if not isinstance(error, SlurmTopologyError | OSError):
-            world.log.event("internal-error", Severity.ERROR, traceback=traceback.format_exc())
-        return after_failure(state, decision, error, world.settings, world.clock.now(), world.clock.random())
-
-    def _seconds(self) -> float:
-        return self.world.clock.monotonic() - self.started
+def _nothing_new(world: World, store: Store, state: AgentState, look: Glance, now: float) -> PassRecord:
+    """All is as it was when the topology was right."""
+    released = release_late(world, state, look.jobs, now)
+    seconds = max(0.0, world.clock.now() - now)
+    record = PassRecord(now, seconds, Action.NOTHING, Reason.IN_FORCE, released=released, nodes=state.nodes)
+    store.save_state(after_pass(state, record, None, Settled(look.fingerprint, look.jobs, released)))
+    return record

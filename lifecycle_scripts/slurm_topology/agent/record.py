@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from slurm_topology.agent import findings, jobs, pace, writers
-from slurm_topology.agent.apply import Applied
-from slurm_topology.agent.decide import Action, Decision, Reason, Situation
+from slurm_topology.agent import jobs
+from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.disk import CONF, YAML, DiskState
-from slurm_topology.agent.observation import Observation
-from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding, Severity
 
-__all__ = ["PassRecord", "Settled", "after_failure", "after_pass", "after_success", "record_of", "written_digests"]
+__all__ = ["News", "PassRecord", "Settled", "after_pass", "written_digests"]
 
 PASSES_KEPT = 20
-LOOK_AGAIN_SECONDS = 15.0  # after a change: the scheduler may hold a job some seconds later
-# Failures in these stages come after a reconfigure was tried: it counts for the ceiling.
-AFTER_RECONFIGURE = ("reconfigure", "ping", "read-back")
 
 
 @dataclass(frozen=True)
@@ -55,92 +49,21 @@ class Settled(NamedTuple):
     released: tuple[str, ...]
 
 
-def record_of(
-    situation: Situation | None,
-    decision: Decision,
-    applied: Applied | None,
-    failure: Exception | None,
-    *,
-    at: float,
-    seconds: float,
-) -> PassRecord:
-    """One pass as a record."""
-    drawn = situation.picture if situation else None
-    view = situation.seen.slurm if situation else None
-    unplaced = drawn.unplaced if drawn is not None and (applied is None or failure is not None) else ()
-    done = Applied(False, 0.0, ()) if applied is None else applied
-    return PassRecord(
-        at=at,
-        seconds=seconds,
-        action=decision.action,
-        reason=decision.reason,
-        failed=(str(failure) or repr(failure)) if failure else "",
-        stage=getattr(failure, "stage", "") if failure else "",
-        reconfigured=done.reconfigured,
-        reconfigure_seconds=done.reconfigure_seconds,
-        released=done.released,
-        nodes=len(view.nodes) if view else 0,
-        unplaced=len(unplaced),
-        findings=(*_seen(situation), *_told(unplaced), *decision.findings, *done.findings),
-        again_after_seconds=decision.again_after_seconds if applied is None else LOOK_AGAIN_SECONDS,
-    )
+class News(NamedTuple):
+    """What a full look has taught. Empty parts are unknown."""
 
-
-def _seen(situation: Situation | None) -> tuple[Finding, ...]:
-    if situation is None:
-        return ()
-    return (*situation.seen.findings, *(situation.wanted.findings if situation.wanted else ()))
-
-
-def _told(unplaced: tuple[str, ...]) -> tuple[Finding, ...]:
-    return (findings.unplaced(unplaced),) if unplaced else ()
+    conf_path: str
+    conf_files: list[str]  # slurm.conf and all that it includes
+    slurm_version: str
+    complete: bool  # the place of every node is known
+    written: dict[str, str]  # topology file → digest of what is there
 
 
 def written_digests(target: DiskState) -> dict[str, str]:
     return {name: digest(text) for name, text in ((CONF, target.conf), (YAML, target.yaml)) if text is not None}
 
 
-def after_success(
-    state: AgentState, decision: Decision, applied: Applied, settings: Settings, now: float, held_before: list[str]
-) -> AgentState:
-    """An apply went well. ``held_before``: the jobs that were held already and aren't ours to release."""
-    reconfigures = pace.recent(state.reconfigures, now, 60.0)
-    if applied.reconfigured:
-        reconfigures.append(now)
-    if decision.reason is Reason.REVERTED:
-        state = writers.after_revert(state, now, settings)
-    return replace(
-        state,
-        written=written_digests(decision.target) if decision.target else state.written,
-        written_at=now if decision.target else state.written_at,
-        applied_at=now,
-        held_jobs=held_before,
-        released_jobs=jobs.bases(applied.released),
-        reconfigures=reconfigures,
-        reconfigure_seconds=applied.reconfigure_seconds or state.reconfigure_seconds,
-        behind_since=0.0,
-        failures=0,
-        failed_wanted="",
-        not_before=0.0,
-    )
-
-
-def after_failure(
-    state: AgentState, decision: Decision, error: Exception, settings: Settings, now: float, dice: float
-) -> AgentState:
-    """An apply failed (and was undone): count it, and when to try the same again."""
-    wanted = digest(repr(decision.target))
-    failures = state.failures + 1 if wanted == state.failed_wanted else 1
-    wait = pace.backoff_seconds(failures, settings.backoff_first_seconds, settings.backoff_limit_seconds, dice)
-    reconfigures = pace.recent(state.reconfigures, now, 60.0)
-    if getattr(error, "stage", "") in AFTER_RECONFIGURE:
-        reconfigures.append(now)
-    return replace(state, failures=failures, failed_wanted=wanted, not_before=now + wait, reconfigures=reconfigures)
-
-
-def after_pass(
-    state: AgentState, situation: Situation | None, record: PassRecord, settled: Settled | None
-) -> AgentState:
+def after_pass(state: AgentState, record: PassRecord, news: News | None, settled: Settled | None) -> AgentState:
     """Every pass: counters and the last passes; what was seen; and, when the topology was right, what was so then."""
     state = replace(
         state,
@@ -149,28 +72,26 @@ def after_pass(
         first_pass_at=state.first_pass_at or record.at,
         nodes=record.nodes or state.nodes,
     )
-    if situation is not None:
-        state = _with_observation(state, situation.seen)
-    if settled is not None:
-        return _with_settled(state, situation, record, settled)
+    if news is not None:
+        state = replace(
+            state,
+            conf_path=news.conf_path or state.conf_path,
+            conf_files=news.conf_files or state.conf_files,
+            slurm_version=news.slurm_version or state.slurm_version,
+        )
+    return _not_settled(state, record) if settled is None else _settled(state, record, news, settled)
+
+
+def _not_settled(state: AgentState, record: PassRecord) -> AgentState:
     behind = record.action is Action.NOTHING and record.reason not in (Reason.STANDBY, Reason.NOT_OURS)
-    if behind or record.failed:
-        state = replace(state, behind_since=state.behind_since or record.at)
-    return replace(state, settled_fingerprint="")
+    since = (state.behind_since or record.at) if behind or record.failed else state.behind_since
+    return replace(state, behind_since=since, settled_fingerprint="")
 
 
-def _with_observation(state: AgentState, seen: Observation) -> AgentState:
-    return replace(
-        state,
-        conf_path=seen.conf.path if seen.conf else state.conf_path,
-        slurm_version=str(seen.version) if seen.version else state.slurm_version,
-    )
-
-
-def _with_settled(state: AgentState, situation: Situation | None, record: PassRecord, settled: Settled) -> AgentState:
+def _settled(state: AgentState, record: PassRecord, news: News | None, settled: Settled) -> AgentState:
     """The topology is right:
 
-    remember by what, who is held for reasons of their own, and that what is on disk is ours.
+    remember how to recognise that, who is held for own reasons, and that the files are ours.
     """
     released = jobs.bases(settled.released)
     state = replace(
@@ -181,10 +102,9 @@ def _with_settled(state: AgentState, situation: Situation | None, record: PassRe
         held_jobs=[job for job in jobs.held(settled.jobs) if job not in released],
         released_jobs=sorted({*state.released_jobs, *released}),
     )
-    if situation is None or situation.wanted is None:
+    if news is None:
         return state
-    complete = state.complete_once or not situation.wanted.incomplete
-    return replace(state, complete_once=complete, written=written_digests(situation.seen.disk))
+    return replace(state, complete_once=state.complete_once or news.complete, written=news.written)
 
 
 def _counted(counters: dict[str, int], record: PassRecord) -> dict[str, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -20,7 +20,7 @@ from slurm_topology.agent import rehearsal_runner
 from slurm_topology.agent.disk import DiskState
 from slurm_topology.agent.files import Files
 from slurm_topology.agent.shell import Shell
-from slurm_topology.agent.slurm_conf import SlurmConf
+from slurm_topology.agent.slurm_conf import SlurmConf, joined
 from slurm_topology.core.errors import CommandError
 
 __all__ = ["Rehearsal", "Rehearser", "Verdict", "rehearsal_conf"]
@@ -118,12 +118,12 @@ def rehearsal_conf(conf: SlurmConf, plugin: str | None, folder: str) -> Iterator
     for line in conf.lines:
         keys = {key for key, _ in line.pairs}
         if keys & set(WHOLE_LINES):
-            yield _joined(line.pairs)
+            yield joined(line.pairs)
         elif "partitionname" in keys:
-            yield _joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS)
+            yield joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS)
         else:
             kept = [pair for pair in line.pairs if pair[0] in CLUSTER_KEYS and pair[0] != "topologyplugin"]
-            yield from (_joined([pair]) for pair in kept)
+            yield from (joined([pair]) for pair in kept)
 
 
 def judge(status: int, said: str) -> Rehearsal:
@@ -137,7 +137,3 @@ def judge(status: int, said: str) -> Rehearsal:
         return Rehearsal(Verdict.UNKNOWN, tuple(spoken[-LINES_KEPT:]), notes)
     reasons = [line for line in spoken if REASON.search(line)] or spoken[-2:]
     return Rehearsal(Verdict.REFUSED, tuple(reasons[:LINES_KEPT]), notes)
-
-
-def _joined(pairs: Iterable[tuple[str, str]]) -> str:
-    return " ".join(f'{key}="{value}"' if " " in value else f"{key}={value}" for key, value in pairs)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from slurm_topology.agent import metrics
-from slurm_topology.agent.decide import Action
+from slurm_topology.agent.decision import Action
 from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.world import World

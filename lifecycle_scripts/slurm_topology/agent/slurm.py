@@ -65,12 +65,9 @@ class Slurm:
     def nodes(self) -> str:
         return self._ask("scontrol", "--oneliner", "show", "nodes")
 
-    def node_addresses(self) -> str:
-        """Name, host name and address of each node, a line each:
-
-        all that identifies nodes, and nothing that changes by itself.
-        """
-        return self._ask("sinfo", "--noheader", "--Node", "--format=%N %n %o")
+    def node_names(self) -> str:
+        """All nodes, folded: short even for 10,000 of them."""
+        return self._ask("sinfo", "--noheader", "--format=%N")
 
     def partitions(self) -> str:
         return self._ask("scontrol", "--oneliner", "show", "partitions")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,15 @@ from slurm_topology.core import hostlist
 from slurm_topology.core.errors import HostListError, InputError
 from slurm_topology.core.model import Partition
 
-__all__ = ["ConfLine", "ConfNode", "SlurmConf", "read_slurm_conf", "with_topology_plugin", "without_topology_plugin"]
+__all__ = [
+    "ConfLine",
+    "ConfNode",
+    "SlurmConf",
+    "joined",
+    "read_slurm_conf",
+    "with_topology_plugin",
+    "without_topology_plugin",
+]
 
 INCLUDE_DEPTH = 8  # deeper is a loop
 NODE_LIMIT = 65_536  # hosts in one NodeName expression; Slurm's own MAX_RANGE
@@ -113,6 +121,11 @@ def without_topology_plugin(text: str) -> str:
             pieces[index] = left if left.strip() else ""
             return "".join(pieces)
     return text
+
+
+def joined(pairs: Iterable[tuple[str, str]]) -> str:
+    """Pairs as a line of slurm.conf."""
+    return " ".join(f'{key}="{value}"' if " " in value else f"{key}={value}" for key, value in pairs)
 
 
 def _lines(path: str, text: str, read: ReadText, depth: int) -> Iterator[ConfLine]:

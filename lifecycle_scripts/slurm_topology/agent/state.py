@@ -42,6 +42,7 @@ class AgentState:
     """
 
     conf_path: str = ""  # slurm.conf as Slurm told it last
+    conf_files: list[str] = field(default_factory=list)  # it, and all that it includes
     slurm_version: str = ""  # likewise
     written: dict[str, str] = field(default_factory=dict)  # file name → digest of what we put there last
     written_at: float = 0.0

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from slurm_topology.agent.decide import Situation, decide
-from slurm_topology.agent.reconcile import Pass
+from slurm_topology.agent.full_pass import Pass
 from slurm_topology.agent.state import Pause
 from slurm_topology.agent.world import World
 from slurm_topology.agent.writers import yields
@@ -43,8 +43,9 @@ class Status:
 
 def look(world: World) -> Status:
     """Observe and decide, and change nothing."""
-    state = world.store().load_state()
-    situation = Pass(world).situation(state)
+    store = world.store()
+    state = store.load_state()
+    situation = Pass(world, store).situation(state)
     decision = decide(situation)
     seen = situation.seen
     found = (*seen.findings, *(situation.wanted.findings if situation.wanted else ()), *decision.findings)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.files import Files
-from slurm_topology.agent.history import History
 from slurm_topology.agent.log import Log
-from slurm_topology.agent.rehearse import Rehearser
 from slurm_topology.agent.settings import Settings, read_settings
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.state import Store
 
+if TYPE_CHECKING:
+    from slurm_topology.agent.history import History
+    from slurm_topology.agent.rehearse import Rehearser
+
 __all__ = ["World", "open_world"]
+
+QUICK_SECONDS = 10.0  # a glance that takes longer is no glance: the full pass has more patience
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,27 @@ class World:
         return Slurm(self.shell, self.settings.command_timeout_seconds)
 
     @property
+    def client_conf(self) -> Path:
+        """The small slurm.conf of ``client_conf``."""
+        return self.settings.run_folder / "client" / "slurm.conf"
+
+    @property
+    def quick_slurm(self) -> Slurm:
+        """Slurm's commands with the small slurm.conf."""
+        return Slurm(
+            replace(self.shell, extra={**self.shell.extra, "SLURM_CONF": str(self.client_conf)}), QUICK_SECONDS
+        )
+
+    @property
     def rehearser(self) -> Rehearser:
+        from slurm_topology.agent.rehearse import Rehearser  # a glance needs none
+
         return Rehearser(self.shell, self.files, self.settings.run_folder, self.settings.rehearsal_timeout_seconds)
 
     @property
     def history(self) -> History:
+        from slurm_topology.agent.history import History  # likewise
+
         return History(self.files, self.settings.state_folder / "history", self.settings.history_entries)
 
     def store(self) -> Store:

@@ -32,4 +32,5 @@ __all__ = [
     "list_ultraservers",
     "make_client",
     "put_if_changed",
+    "put_metric_data",
 ]
