@@ -31,6 +31,9 @@ local: setup ## The main job on this machine, no AWS account: cloud, deploy, Slu
 local-stop: tools ## End what `make local KEEP=1` left running
 	@$(RUN) -m main_job --stop
 
+local-stop: ## End what `make local KEEP=1` left running
+	@$(RUN) -m main_job --stop
+
 test: setup ## Everything: format, lint, types, then all tests (ARGS='-k name' chooses)
 	@$(MAKE) --no-print-directory lint
 	@$(RUN) -m pytest $(ARGS)

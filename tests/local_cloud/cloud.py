@@ -122,13 +122,6 @@ class LocalCloud:
             shutil.rmtree(self._state, ignore_errors=True)
             self._state = None
 
-    def keep(self) -> int:
-        """Leave the server running after this process; gives its pid. Its state lies in a temporary folder."""
-        pid = self.pid
-        self.control("POST", "keep")
-        self._process, self._state = None, None
-        return pid
-
     @property
     def pid(self) -> int:
         """The server's process id; LocalCloudError if it isn't running."""

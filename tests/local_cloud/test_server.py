@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,26 +197,9 @@ import sys
 from local_cloud import LocalCloud
 cloud = LocalCloud()
 cloud.start()
-if sys.argv[1] == "keep":
-    print(cloud.keep(), cloud.endpoint, flush=True)
-else:
-    print(cloud.pid, cloud.endpoint, flush=True)
-    sys.stdin.read()
+print(cloud.pid, flush=True)
+sys.stdin.read()
 """
-
-
-def start_owner(what: str) -> tuple[subprocess.Popen[str], int, str]:
-    """A process that starts a cloud; its pid and endpoint."""
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, what],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert owner.stdout is not None
-    pid, endpoint = owner.stdout.readline().split()
-    return owner, int(pid), endpoint
 
 
 def alive(pid: int) -> bool:
@@ -238,22 +219,13 @@ def becomes_dead(pid: int) -> bool:
 
 def test_the_cloud_dies_with_its_owner() -> None:
     """Even when the owner has no chance to say goodbye."""
-    owner, pid, _ = start_owner("die")
-    with owner:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    argv = [sys.executable, "-c", OWNER]
+    with subprocess.Popen(argv, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pid = int(owner.stdout.readline())
         assert alive(pid)
         owner.kill()
-    assert becomes_dead(pid)
-
-
-def test_a_kept_cloud_outlives_its_owner() -> None:
-    owner, pid, endpoint = start_owner("keep")
-    with owner:
-        owner.communicate(timeout=LONGEST_SECONDS)
-    try:
-        with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=LONGEST_SECONDS) as answer:  # noqa: S310
-            assert answer.status == 200
-    finally:
-        os.kill(pid, signal.SIGTERM)
     assert becomes_dead(pid)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from local_cloud.errors import Fault, HyperPodError
-from local_cloud.plugin.lifeline import let_go
 from local_cloud.plugin.state import here
 from local_cloud.resource_config import resource_config
 from local_cloud.training_plans import TrainingPlan
@@ -40,9 +39,6 @@ def answer(method: str, name: str, query: dict[str, list[str]], body: Json) -> J
             return {"instance_id": node.instance_id, "network_nodes": list(node.network_nodes)}
         case "POST", "training-plans":
             return {"arn": here().add_training_plan(TrainingPlan(**body))}
-        case "POST", "keep":
-            let_go()
-            return {"kept": True}
     raise ValueError(f"no control {method} {PREFIX}{name}")
 
 

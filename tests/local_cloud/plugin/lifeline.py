@@ -8,26 +8,17 @@ import signal
 import sys
 import threading
 
-__all__ = ["hold_on", "let_go"]
-
-_released = threading.Event()
+__all__ = ["hold_on"]
 
 
 def hold_on(state_folder: str) -> None:
-    """End this server when standard input ends, unless `let_go` was called before; its state goes with it."""
+    """End this server when standard input ends; its state goes with it."""
     threading.Thread(target=_watch, args=[state_folder], name="lifeline", daemon=True).start()
-
-
-def let_go() -> None:
-    """Stay, whatever becomes of the process that started this one."""
-    _released.set()
 
 
 def _watch(state_folder: str) -> None:
     while sys.stdin.buffer.read(1):
         pass
-    if _released.is_set():
-        return
     shutil.rmtree(state_folder, ignore_errors=True)
     # Not a polite end: that would wait an hour for a Lambda that doesn't answer. The group has the Lambdas in it.
     os.killpg(os.getpgid(0), signal.SIGKILL)
