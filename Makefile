@@ -28,9 +28,6 @@ tools: ## Install all but the private Slurm
 local: setup ## The main job on this machine, no AWS account: cloud, deploy, Slurm, jobs, scaling (KEEP=1 leaves it up)
 	@$(RUN) -m main_job $(if $(KEEP),--keep) $(if $(SLURM),--slurm $(SLURM)) $(ARGS)
 
-local-stop: tools ## End what `make local KEEP=1` left running
-	@$(RUN) -m main_job --stop
-
 local-stop: ## End what `make local KEEP=1` left running
 	@$(RUN) -m main_job --stop
 
