@@ -82,9 +82,7 @@ def last_words(lab: Lab) -> str:
 
 
 def plugin_in_force(lab: Lab) -> str:
-    """topology/tree, topology/block or topology/flat, as slurmctld works now (a topology.yaml wins over slurm.conf)."""
-    if lab.scontrol("show", "topoconf", check=False).startswith("---"):
-        text = lab.scontrol("show", "topoconf")
-        return "topology/" + next((kind for kind in ("tree", "block") if f"\n  {kind}:" in text), "flat")
-    shown = lab.scontrol("show", "config")
-    return next((line.split("=")[1].strip() for line in shown.splitlines() if line.startswith("TopologyPlugin")), "")
+    """What slurmctld works by now. slurm.conf's TopologyPlugin doesn't tell: a topology.yaml wins over it."""
+    shown = lab.scontrol("show", "topology", check=False)
+    kinds = {"SwitchName=": "topology/tree", "BlockName=": "topology/block"}
+    return next((plugin for word, plugin in kinds.items() if word in shown), "topology/flat")
