@@ -205,7 +205,7 @@ def _make_sure_of(slurm: Slurm) -> None:
 
 
 def _inventory(world: World, slurm_nodes: tuple[SlurmNode, ...]) -> tuple[Inventory, tuple[Finding, ...]]:
-    """Types, zones and UltraServers as far as the controller's file tells; a broken one costs these, not the picture."""
+    """Types, zones and UltraServers as far as the controller's file tells; a broken one costs no more than these."""
     text = world.files.read_text(world.settings.resource_config)
     try:
         config = read_resource_config.read(json.loads(text)) if text else None

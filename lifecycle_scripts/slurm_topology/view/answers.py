@@ -112,12 +112,13 @@ def _with_reasons(nodes: Mapping[str, str]) -> Iterator[str]:
 
 
 def job_lines(answers: Sequence[Placed | Pending], limit: int = 40) -> Iterator[str]:
-    """A table of jobs, those that could be nearer or wait for topology first, and how many there are of each verdict."""
+    """A table of jobs, those that could be nearer or wait for topology first, and the number of each verdict."""
     counts = Counter(_verdict(answer) for answer in answers)
     for verdict, count in counts.most_common():
         yield f"{count:>7,} {'job' if count == 1 else 'jobs'}: {verdict}"
     yield ""
-    yield f"{'job':>10}  {'name':<20} {'user':<12} {'nodes':>6}  {'now':<34} {'on the free nodes':<34} on an empty cluster"
+    head = f"{'job':>10}  {'name':<20} {'user':<12} {'nodes':>6}"
+    yield f"{head}  {'now':<36} {'on the free nodes':<36} on an empty cluster"
     ordered = sorted(answers, key=_calmness)
     yield from map(_job_line, ordered[:limit])
     if len(ordered) > limit:
@@ -144,7 +145,7 @@ def _job_line(answer: Placed | Pending) -> str:
         free, best = answer.possible, answer.ideal
     who = f"{job.id:>10}  {job.name[:20]:<20} {job.user[:12]:<12} {job.node_count:>6,}" if job else ""
     cells = (_row(answer.kind, place) if place else "" for place in (free, best))
-    return f"{who}  {now:<34} {next(cells):<34} {next(cells)}".rstrip()
+    return f"{who}  {now:<36} {next(cells):<36} {next(cells)}".rstrip()
 
 
 # ---- pending
