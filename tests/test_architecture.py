@@ -45,6 +45,15 @@ def test_core_is_pure(path: Path) -> None:
     assert bad == []
 
 
+@pytest.mark.parametrize("path", files(LIBRARY / "view"), ids=lambda path: path.stem)
+def test_views_are_pure(path: Path) -> None:
+    """A picture is a function of data: the core, itself, the standard library, no door."""
+    doors = ("subprocess", "socket", "os", "pathlib", "time", "shutil", "tempfile", "urllib", "random", "datetime")
+    names = imported_modules(path)
+    assert [name for name in names if starts(name, *doors)] == []
+    assert [name for name in names if starts(name, "slurm_topology") and not starts(name, "slurm_topology.core", "slurm_topology.view")] == []
+
+
 @pytest.mark.parametrize("path", files(LIBRARY), ids=lambda path: str(path.relative_to(LIBRARY)))
 def test_doors_and_directions(path: Path) -> None:
     names = imported_modules(path)
