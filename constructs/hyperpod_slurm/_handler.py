@@ -13,11 +13,14 @@ from constructs import Construct
 from . import permissions
 from ._assets import BuiltAsset
 
-__all__ = ["HANDLER_TIMEOUT", "HandlerOptions", "make_handler"]
+__all__ = ["HANDLER_TIMEOUT", "SERVICE_TIMEOUT", "HandlerOptions", "make_handler"]
 
 # The plan takes seconds; the initial topology of 6,758 nodes takes about 70 pages and as many node descriptions as
 # there are nodes, at SageMaker's rate limits.
 HANDLER_TIMEOUT = Duration.minutes(15)
+
+# How long CloudFormation waits. Longer than the function runs, so that its own answer, which says why, always comes first.
+SERVICE_TIMEOUT = Duration.minutes(20)
 
 
 @dataclass(frozen=True, kw_only=True)

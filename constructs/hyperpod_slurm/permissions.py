@@ -190,7 +190,9 @@ def allow_handler(
     bundle = f"arn:{stack.partition}:s3:::{asset[0]}/{asset[1]}"
     statements = [
         _Statement("ReadBundle", ("s3:GetObject",), [bundle]),
-        *_file_statements(bucket, prefix, ("s3:GetObject", "s3:PutObject")),
+        _Statement(
+            "LifecycleFiles", ("s3:GetObject", "s3:PutObject"), [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES
+        ),
         _Statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL),
     ]
     if training_plans:
@@ -207,7 +209,8 @@ def allow_handler(
 
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
     """Reading this one cluster. A policy of its own, because its resource exists only after the cluster does."""
-    statement = iam.PolicyStatement(sid="DescribeCluster", actions=list(DESCRIBE_CLUSTER), resources=[cluster_arn])
+    actions = ["sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes"]
+    statement = iam.PolicyStatement(sid="ReadNodes", actions=actions, resources=[cluster_arn])
     policy = iam.Policy(scope, "DescribePolicy", statements=[statement])
     policy.attach_to_role(role)
     return policy
