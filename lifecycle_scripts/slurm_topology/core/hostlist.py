@@ -4,7 +4,7 @@ Source: Slurm's src/common/hostlist.c, and trials with `scontrol show hostlistso
 
 * only the digits at a name's end are folded: ``r1n1,r1n2,r2n1`` is ``r1n[1-2],r2n1``
 * a range takes its width from its low bound, so 08, 09, 10 is ``[08-10]``, and 8 and 08 never share a range
-* names are ordered by prefix as people count (``a9-`` before ``a10-``), then by width, then by number
+* names (of ASCII) are ordered by prefix as people count (``a9-`` before ``a10-``), then by width, then by number
 * several brackets are read (``r[1-2]n[1-2]``), never written
 
 Stricter than Slurm on purpose, because Slurm changes a name or dies without a word where these are read:
