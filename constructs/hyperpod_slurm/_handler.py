@@ -19,7 +19,7 @@ __all__ = ["HANDLER_TIMEOUT", "SERVICE_TIMEOUT", "HandlerOptions", "make_handler
 # there are nodes, at SageMaker's rate limits.
 HANDLER_TIMEOUT = Duration.minutes(15)
 
-# How long CloudFormation waits. Longer than the function runs, so that its own answer, which says why, always comes first.
+# How long CloudFormation waits: longer than the function runs, so that its own answer, which says why, comes first.
 SERVICE_TIMEOUT = Duration.minutes(20)
 
 
