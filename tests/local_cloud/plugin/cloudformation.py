@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.model import StructureShape
 from ministack.core.responses import get_account_id, get_region
-from ministack.services import ec2
+from ministack.services import ec2, s3
 from ministack.services.cloudformation import provisioners
 
 from local_cloud.cluster import Cluster
@@ -25,6 +25,7 @@ __all__ = ["install"]
 
 Json = dict[str, Any]
 Provisioned = tuple[str, Json]
+_S3 = provisioners._RESOURCE_HANDLERS["AWS::S3::Bucket"]
 
 
 # -- AWS::SageMaker::Cluster ----------------------------------------------------------------------------------------
@@ -167,6 +168,19 @@ def _fsx_attributes(file_system_id: str) -> Json:
     }
 
 
+def _with_bucket_tags(provision: Callable[..., Provisioned]) -> Callable[..., Provisioned]:
+    """Buckets with the tags of the template, which ministack drops: CDK empties only buckets that have its tag."""
+
+    def provision_and_tag(*arguments: Any) -> Provisioned:
+        bucket, attributes = provision(*arguments)
+        properties = arguments[2] if provision is _S3["update"] else arguments[1]
+        if tags := {tag["Key"]: tag["Value"] for tag in properties.get("Tags", ())}:
+            s3._bucket_tags[bucket] = tags
+        return bucket, attributes
+
+    return provision_and_tag
+
+
 def install() -> None:
     """Register the types."""
     provisioners._RESOURCE_HANDLERS.update(
@@ -185,5 +199,6 @@ def install() -> None:
             "AWS::FSx::DataRepositoryAssociation": _placeholder(lambda i: {"AssociationId": i}, "dra-"),
         }
     )
+    _S3.update({action: _with_bucket_tags(_S3[action]) for action in ("create", "update")})
     # CloudFormation registry schema of the type, createOnlyProperties.
     provisioners._REPLACING_PROPERTIES["AWS::SageMaker::Cluster"] = ("ClusterName", "VpcConfig")
