@@ -25,8 +25,8 @@ class StartedBy(str, Enum):
 
     DAEMON = "daemon"  # it puts itself into the background
     FOREGROUND = "foreground"  # slurmctld -D
-    SYSTEMD = "systemd"  # slurmctld.service, `slurmctld --systemd` (SchedMD's and Debian's way)
-    SYSTEMD_FOREGROUND = "systemd-foreground"  # slurmctld.service, `slurmctld -D` (the way before Slurm 23)
+    SYSTEMD = "systemd"  # slurmctld.service, `slurmctld --systemd`, as Debian's unit does
+    SYSTEMD_FOREGROUND = "systemd-foreground"  # slurmctld.service, `slurmctld -D`, as older units do
 
     @property
     def is_systemd(self) -> bool:
@@ -59,6 +59,7 @@ class Controller:
         self._box = box
         self._unit = unit
         self._foreground: Inner | None = None
+        self._launch_errors = ""
 
     # ---- running
 
@@ -81,7 +82,7 @@ class Controller:
         elif self.started_by is StartedBy.FOREGROUND:
             self._foreground = self._box.popen(*command, "-D", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         else:
-            self._box.run(*command)
+            self._launch_errors = self._box.run(*command).stderr
 
     def _drop_in(self) -> str:
         """Debian's unit, but with HyperPod's paths."""
@@ -109,7 +110,7 @@ class Controller:
         Not by its pid file, which a reconfigure leaves stale. While a successor is being started there are two: the old
         one counts. A rehearsal's slurmctld has another configuration file, so it doesn't.
         """
-        said = self._box.run("pgrep", "--oldest", "--full", rf"slurmctld( .*)? -f {CONF}").stdout
+        said = self._box.run("pgrep", "--oldest", "--full", rf"^(\S*/)?slurmctld( .*)? -f {CONF}( |$)").stdout
         return int(said or 0)
 
     def alive(self) -> bool:
@@ -146,8 +147,8 @@ class Controller:
             return ""
 
     def last_words(self) -> str:
-        """The end of the log, for messages."""
-        return "\n".join(self.log()[-20:])
+        """The end of the log, and what was said before there was one, for messages."""
+        return "\n".join((*self.log()[-20:], self._launch_errors.strip()))
 
     # ---- reconfiguring
 

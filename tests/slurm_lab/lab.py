@@ -114,7 +114,7 @@ class Lab:
 
     @property
     def topology_file(self) -> str:
-        """topology.yaml where this Slurm reads it (≥ 25.05), else topology.conf."""
+        """topology.yaml where this Slurm reads it (≥ 25.05), else topology.conf. (YY.MM sorts as text.)"""
         return "topology.yaml" if self.root.exact_version >= "25.05" else "topology.conf"
 
     def path(self, name: str) -> str:
@@ -196,7 +196,8 @@ class Lab:
         self.scontrol("update", f"NodeName={name}", f"InstanceId={instance_id}")
 
     def node(self, name: str) -> Node:
-        return next(node for node in self.nodes if node.name == name)
+        """The node of this name. Raises KeyError."""
+        return {node.name: node for node in self.nodes}[name]
 
     def _with_ports(self, nodes: Sequence[Node]) -> tuple[Node, ...]:
         """The nodes with slurmd ports that stay theirs: known nodes keep what they have, new ones get the next."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slurm_lab import Judge, Partition
+import slurm_lab
+from slurm_lab import Judge, Partition, Root
 
 pytestmark = pytest.mark.slurm
 NODES = [f"n{number}" for number in range(8)]
@@ -59,3 +60,8 @@ def test_a_partition_needs_its_topology(judge_26_05: Judge) -> None:
     refused = judge_26_05.judge(text, "topology.yaml", NODES, [bad])
     assert not refused.accepted
     assert refused.reasons[0] == "error: Invalid partition topology"
+
+
+def test_a_judge_can_be_had_without_fixtures(slurm_root: Root) -> None:
+    """`make local` and benchmarks have no pytest."""
+    assert slurm_lab.judge(slurm_root.version, LEAF, "topology.conf", NODES).accepted

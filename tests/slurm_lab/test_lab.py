@@ -40,6 +40,9 @@ def test_jobs_run_on_neighbours_and_outlive_a_reconfigure(make_lab: Callable[...
     assert lab.controller.pid() == done.pid_after
     assert lab.scontrol("show", "topology").count("Level=0") == 1
     assert lab.jobs.get(first).state == "RUNNING"
+    lab.jobs.cancel(second)
+    assert set(lab.jobs.all()) == {first}
+    assert lab.jobs.get(second).state == "GONE"
 
 
 def test_a_refused_file_leaves_slurmctld_as_it_was(make_lab: Callable[..., Lab], slurm_version: str) -> None:
