@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import TypeVar
 
-import strategies
+import cluster_strategies as strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from slurm_topology.core.check import check_text, parse_file
 from slurm_topology.core.compare import same_meaning
 from slurm_topology.core.model import (
@@ -26,8 +28,7 @@ from slurm_topology.core.tree import build_tree
 
 from .distances import nearness, same_order
 
-ONE_TOPOLOGY = SlurmVersion.parse("24.11")
-SEVERAL = SlurmVersion.parse("25.11.4")
+Value = TypeVar("Value")
 
 
 def nodes_in(body: Tree | Blocks | Flat) -> list[str]:
@@ -87,10 +88,15 @@ def test_every_node_is_placed_once(inventory: Inventory, version: SlurmVersion) 
 @given(strategies.inventories(), strategies.versions(), st.randoms(use_true_random=False))
 @settings(max_examples=80, deadline=None)
 def test_any_order_gives_the_same_bytes(inventory: Inventory, version: SlurmVersion, random_: random.Random) -> None:
-    def shuffled(values: tuple[object, ...]) -> tuple[object, ...]:
+    def shuffled(values: tuple[Value, ...]) -> tuple[Value, ...]:
         return tuple(random_.sample(values, len(values)))
 
-    other = Inventory(*(shuffled(part) for part in (inventory.nodes, inventory.groups, inventory.partitions, inventory.ultraservers)))  # type: ignore[arg-type]
+    other = Inventory(
+        shuffled(inventory.nodes),
+        shuffled(inventory.groups),
+        shuffled(inventory.partitions),
+        shuffled(inventory.ultraservers),
+    )
     assert compute(inventory, version) == compute(other, version)
 
 

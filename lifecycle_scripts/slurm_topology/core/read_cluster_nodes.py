@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .errors import InputError
 from .model import Finding, Severity
-from .shapes import describe, items, mapping, pages, text
+from .shapes import describe, fact, items, mapping, pages, text
 
 __all__ = ["GONE_STATUSES", "ClusterNode", "ClusterNodes", "read"]
 
@@ -77,7 +77,7 @@ def _entries(answer: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _read_node(entry: Mapping[str, Any]) -> ClusterNode | None:
-    instance_id = text(entry.get("InstanceId"))
+    instance_id = fact(entry.get("InstanceId"))
     if instance_id is None:
         return None
     status = mapping(entry.get("InstanceStatus") or {}, "InstanceStatus")
@@ -86,13 +86,13 @@ def _read_node(entry: Mapping[str, Any]) -> ClusterNode | None:
     return ClusterNode(
         instance_id=instance_id,
         group=text(entry.get("InstanceGroupName")),
-        instance_type=text(entry.get("InstanceType")),
-        status=text(status.get("Status")),
-        address=text(entry.get("PrivatePrimaryIp")) or _address_of(text(entry.get("PrivateDnsHostname"))),
-        ultraserver_id=text(ultraserver.get("Id")),
-        ultraserver_type=text(ultraserver.get("Type")),
-        zone_id=text(placement.get("AvailabilityZoneId")),
-        zone_name=text(placement.get("AvailabilityZone")),
+        instance_type=fact(entry.get("InstanceType")),
+        status=fact(status.get("Status")),
+        address=fact(entry.get("PrivatePrimaryIp")) or _address_of(fact(entry.get("PrivateDnsHostname"))),
+        ultraserver_id=fact(ultraserver.get("Id")),
+        ultraserver_type=fact(ultraserver.get("Type")),
+        zone_id=fact(placement.get("AvailabilityZoneId")),
+        zone_name=fact(placement.get("AvailabilityZone")),
     )
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .errors import InputError
 from .model import Finding, Severity
 from .read_resource_config import path_to_leaf
-from .shapes import describe, items, mapping, members, pages, text
+from .shapes import describe, fact, items, mapping, members, pages, text
 
 __all__ = ["InstanceTopology", "TopologyInstance", "read"]
 
@@ -46,19 +46,19 @@ def read(document: object) -> InstanceTopology:
     for answer in pages(document, _WHERE):
         names = {str(key): text(name) for key, name in mapping(answer.get("Nodes") or {}, f"{_WHERE}.Nodes").items()}
         for entry in (mapping(each, f"{_WHERE}.Instances") for each in members(answer, "Instances", _WHERE)):
-            instance_id = text(entry.get("InstanceId"))
+            instance_id = fact(entry.get("InstanceId"))
             if instance_id is None:
                 findings.append(_without_id(entry))
                 continue
-            instance_type = text(entry.get("InstanceType"))
+            instance_type = fact(entry.get("InstanceType"))
             found[instance_id] = TopologyInstance(
                 instance_id,
                 names.get(instance_id),
                 f"ml.{instance_type.removeprefix('ml.')}" if instance_type else None,
-                path_to_leaf([text(node) for node in items(entry.get("NetworkNodes"), f"{instance_id}.NetworkNodes")]),
-                text(entry.get("CapacityBlockId")),
-                text(entry.get("ZoneId")),
-                text(entry.get("AvailabilityZone")),
+                path_to_leaf([fact(node) for node in items(entry.get("NetworkNodes"), f"{instance_id}.NetworkNodes")]),
+                fact(entry.get("CapacityBlockId")),
+                fact(entry.get("ZoneId")),
+                fact(entry.get("AvailabilityZone")),
             )
     _refuse_duplicates(found)
     return InstanceTopology(tuple(found.values()), tuple(findings))

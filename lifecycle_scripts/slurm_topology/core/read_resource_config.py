@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .errors import InputError
 from .model import Finding, Severity
-from .shapes import describe, items, mapping, text
+from .shapes import describe, fact, items, mapping, text
 
 __all__ = ["ConfigGroup", "ConfigInstance", "ResourceConfig", "path_to_leaf", "read"]
 
@@ -99,12 +99,12 @@ def _read_instance(entry: Mapping[str, Any], group: str) -> ConfigInstance:
         label = key.rpartition("/")[2].lower()
         layer = _LAYER_LABEL.fullmatch(label)
         if layer:
-            layers[int(layer[1])] = text(value)
+            layers[int(layer[1])] = fact(value)
         elif label == _ULTRASERVER_LABEL:
-            ultraserver_id = text(value)
+            ultraserver_id = fact(value)
     return ConfigInstance(
-        text(entry.get("CustomerIpAddress")),
-        text(entry.get("InstanceId")),
+        fact(entry.get("CustomerIpAddress")),
+        fact(entry.get("InstanceId")),
         text(entry.get("InstanceName")),
         group,
         path_to_leaf([layers[layer] for layer in sorted(layers)]),
@@ -140,7 +140,7 @@ def _labels(value: object) -> Iterator[tuple[str, object]]:
 def _controllers(config: Mapping[str, Any]) -> tuple[str, ...]:
     slurm = mapping(config.get("SlurmConfig") or {}, "SlurmConfig")
     secondary = items(slurm.get("SecondaryControllerIps"), "SlurmConfig.SecondaryControllerIps")
-    addresses = (text(address) for address in (slurm.get("PrimaryControllerIp"), *secondary))
+    addresses = (fact(address) for address in (slurm.get("PrimaryControllerIp"), *secondary))
     return tuple(address for address in addresses if address)
 
 

@@ -84,14 +84,19 @@ def _node_of_record(record: str) -> SlurmNode:
     override = last[3] if last else _match(_OVERRIDE, record)
     return SlurmNode(
         name,
-        text(address),
-        text(host_name),
+        _told(address),
+        _told(host_name),
         tuple((state or "").split("+")) if state else (),
         tuple(partitions.split(",")) if partitions else (),
-        text(last[1]) if last else None,
-        text(last[2]) if last else None,
-        text(override),
+        _told(last[1]) if last else None,
+        _told(last[2]) if last else None,
+        _told(override),
     )
+
+
+def _told(value: str | None) -> str | None:
+    """A field's value, unless it is one of Slurm's words for "none"."""
+    return None if value in (None, "", "(null)", "N/A") else value
 
 
 def _match(pattern: re.Pattern[str], record: str) -> str | None:
@@ -128,6 +133,6 @@ def _partitions_of_text(document: str) -> Iterator[Partition]:
             f"{describe(document.strip())}"
         )
     for record in records:
-        nodes = text(_match(re.compile(r"\sNodes=(\S*)"), record))
-        topology = text(_match(re.compile(r"\sTopology=(\S*)"), record))
+        nodes = _told(_match(re.compile(r"\sNodes=(\S*)"), record))
+        topology = _told(_match(re.compile(r"\sTopology=(\S*)"), record))
         yield Partition(record.split(None, 1)[0], nodes=tuple(expand(nodes or "")), topology=topology)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .model import UltraServer
-from .shapes import mapping, members, number, pages, text
+from .shapes import fact, mapping, members, number, pages
 
 __all__ = ["UltraServers", "read"]
 
@@ -27,16 +27,16 @@ def read(document: object) -> UltraServers:
     zones: dict[str, str] = {}
     for answer in pages(document, _WHERE):
         for entry in (mapping(each, f"{_WHERE}.UltraServers") for each in members(answer, "UltraServers", _WHERE)):
-            ultraserver_id = text(entry.get("UltraServerId"))
+            ultraserver_id = fact(entry.get("UltraServerId"))
             if ultraserver_id is None:
                 continue
             found[ultraserver_id] = UltraServer(
                 ultraserver_id,
-                text(entry.get("UltraServerType")),
+                fact(entry.get("UltraServerType")),
                 number(entry.get("TotalInstanceCount")),
                 number(entry.get("ConfiguredSpareInstanceCount")),
             )
-            zone = text(entry.get("AvailabilityZone"))
+            zone = fact(entry.get("AvailabilityZone"))
             if zone is not None:
                 zones[ultraserver_id] = zone
     return UltraServers(tuple(found[key] for key in sorted(found)), tuple(sorted(zones.items())))

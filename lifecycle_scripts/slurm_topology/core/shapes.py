@@ -11,10 +11,10 @@ from typing import Any
 
 from .errors import InputError
 
-__all__ = ["describe", "items", "mapping", "members", "number", "pages", "text"]
+__all__ = ["describe", "fact", "items", "mapping", "members", "number", "pages", "text"]
 
-# AWS tools write an unknown label as JSON null, as an empty string, or (through a template) as the word "null".
-_UNKNOWN_WORDS = frozenset({"", "null", "none", "n/a", "(null)"})
+# Seen for an unknown label, beside JSON null and the empty string.
+_UNKNOWN_WORD = "null"
 
 
 def describe(value: object) -> str:
@@ -47,11 +47,14 @@ def items(value: object, where: str) -> Sequence[Any]:
 
 
 def text(value: object) -> str | None:
-    """A non-empty text without blanks around it, or None for everything that means "unknown"."""
-    if not isinstance(value, str):
-        return None
-    stripped = value.strip()
-    return None if stripped.lower() in _UNKNOWN_WORDS else stripped
+    """A non-empty text without blanks around it, else None. For names: a partition may be called "null"."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def fact(value: object) -> str | None:
+    """Like text, but the word "null" means unknown, too. For labels, ids and addresses."""
+    known = text(value)
+    return None if known is None or known.lower() == _UNKNOWN_WORD else known
 
 
 def number(value: object) -> int | None:

@@ -175,6 +175,8 @@ def _for_all(choice: Choice, members: Members, findings: list[Finding]) -> Named
     feasible = (feasible_base(planned, block_counts(members.of(subject))) for subject in members.subjects)
     smallest = min(block_counts(places), default=planned)
     base = min(planned, smallest, *feasible)
+    if not any(placement.ultraserver_id for placement in places):
+        return NamedTopology("tree", _tree(places, "tree", findings), True)
     if 2 * base < planned:
         findings.append(_tree_instead(base, planned))
         return NamedTopology("tree", _tree(places, "tree", findings), True)

@@ -55,10 +55,7 @@ def _zone_tree(zone: ZoneFabric, shared: set[str]) -> SwitchTree:
     tops = [name[switch] for switch in switches if switch not in zone.parents]
     if zone.unplaced:
         leaves[unplaced(zone.zone)] = zone.unplaced
-        if len(tops) == 1 and tops[0] in children:
-            children[tops[0]].append(unplaced(zone.zone))
-        else:
-            tops.append(unplaced(zone.zone))
+        tops.append(unplaced(zone.zone))
     root = tops[0]
     if len(tops) > 1:
         root = zone_root(zone.zone)
