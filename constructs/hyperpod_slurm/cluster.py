@@ -154,7 +154,7 @@ class SlurmCluster(ClusterBase):
     ) -> ClusterBase:
         """A cluster that exists: for its metrics, events and grants.
 
-        :param cluster_arn: ``arn:…:cluster/<id>``, the output ClusterArn.
+        :param cluster_arn: ``arn:…:cluster/<id>``, the output Arn.
         :param security_groups: of its nodes; without them ``connections`` allows nothing.
         :param execution_role: of its compute and login nodes; without it grants to the cluster have no effect.
         :param controller_role: default: ``execution_role``.
@@ -248,7 +248,7 @@ class SlurmCluster(ClusterBase):
     def _add_outputs(self) -> None:
         plan, initial = self._deployment.plan, self._initial
         for name, value in {
-            "ClusterArn": self.cluster_arn,
+            "Arn": self.cluster_arn,
             "LifecycleS3Uri": plan.get_att_string("LifecycleS3Uri"),
             "TopologyPlanS3Uri": plan.get_att_string("PlanS3Uri"),
             "DefaultTopology": plan.get_att_string("DefaultTopology"),
