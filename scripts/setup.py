@@ -30,6 +30,7 @@ PYTHON = VENV / "bin" / "python"
 LOGS = ROOT / "build" / "setup"
 OLDEST_PYTHON = (3, 10)
 SLURM_VERSIONS = ("24.11", "26.05")
+BROWSER = {"chromium": "chromium", "chromium-driver": "chromedriver"}  # Debian package → its command
 SLURM_NOT_RUNNABLE = 3  # exit status of `python -m slurm_lab roots`
 NETWORK_HINT = (
     "if it couldn't connect, check the network (proxy and certificates come from the environment); run it again"
@@ -106,6 +107,8 @@ def missing_debian_packages() -> list[str]:
         "python3-venv": importlib.util.find_spec("ensurepip") is not None or PYTHON.exists(),
         "openssl": shutil.which("openssl") is not None,
     }
+    if os.environ.get("CI"):  # for the tests of pages; elsewhere these say themselves that they can't run
+        needs |= {name: shutil.which(command) is not None for name, command in BROWSER.items()}
     return [package for package, there in needs.items() if not there]
 
 

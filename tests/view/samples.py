@@ -18,7 +18,7 @@ from slurm_topology.core.model import (
     Tree,
 )
 
-__all__ = ["mixed", "tree"]
+__all__ = ["HOSTILE", "hostile", "mixed", "name", "tree"]
 
 LEAF_SIZE = 16
 LEAVES_A_SPINE = 20
@@ -160,4 +160,22 @@ def mixed() -> Snapshot:
             ),
             *FINDINGS,
         ),
+    )
+
+
+HOSTILE = "</script><script>window.bad=1</script><img src=x onerror=window.bad=1>@DATA@"
+
+
+def hostile() -> Snapshot:
+    """A cluster whose names try to be markup."""
+    base = tree(8)
+    switch = Switch(HOSTILE, (), tuple(base.nodes))
+    nodes = {each.name: each._replace(reason=HOSTILE, group=HOSTILE) for each in base.nodes.values()}
+    return replace(
+        base,
+        cluster="hostile",
+        topology=ClusterTopology((NamedTopology("tree", Tree((switch,)), True),)),
+        nodes=nodes,
+        jobs=tuple(job._replace(name=HOSTILE, user=HOSTILE) for job in base.jobs),
+        findings=(Finding("TOPO999", Severity.WARNING, HOSTILE, HOSTILE, HOSTILE),),
     )

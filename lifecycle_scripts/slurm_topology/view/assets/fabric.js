@@ -1,5 +1,8 @@
-// The topology as boxes in boxes: an ARIA tree whose items are units and nodes. Boxes are made when their parent is unfolded,
-// tiles when their leaf comes near the screen, so that 10,000 nodes cost no more than what is looked at.
+// The topology as boxes in boxes: an ARIA tree whose items are the heads of boxes, and nodes. Boxes are made when their parent
+// is unfolded, tiles when their leaf comes near the screen, so that 10,000 nodes cost no more than what is looked at.
+//
+//   .unit > .head[role=treeitem] + .inside[role=group] > .unit …        a box with boxes in it
+//   .unit > .head[role=treeitem] + .tiles[role=group] > .tile[role=treeitem]   a leaf switch or block with its nodes
 
 const fabric = byId("fabric");
 const view = {
@@ -19,7 +22,7 @@ const matches = (node) =>
   (view.wanted.size === 0 || view.wanted.has(nodes.state[node])) && (view.hits === null || view.hits.has(node));
 
 const nearby = new IntersectionObserver(
-  (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => fillTiles(entry.target.parentElement)),
+  (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => fillTiles(entry.target.previousElementSibling)),
   { rootMargin: "900px" },
 );
 
@@ -37,8 +40,11 @@ function share(counts) {
   return make("span", { class: "share", "aria-hidden": "true" }, ...parts);
 }
 
+/** What a box is called: first the words that it shows, so that they can be said to a voice control, then the rest. */
 function unitLabel(unit) {
-  return `${UNIT_WORDS[unit.kind]} ${unit.name}, ${plural(unit.total, "node")}: ${inWords(unit.counts)}`;
+  const shown = shortName(unit);
+  const full = shown === unit.name ? "" : ` ${unit.name}`;
+  return `${shown} ${countText(unit)}, ${UNIT_WORDS[unit.kind]}${full}: ${inWords(unit.counts)}`;
 }
 
 function countText(unit) {
@@ -65,7 +71,7 @@ function commonStart(names) {
 function makeUnit(index, level) {
   const unit = view.drawing.units[index];
   const attributes = {
-    class: `unit ${unit.kind}`,
+    class: "head",
     role: "treeitem",
     tabindex: "-1",
     "aria-level": level,
@@ -74,30 +80,28 @@ function makeUnit(index, level) {
   };
   const head = make(
     "div",
-    { class: "head" },
+    attributes,
     make("i", { class: "fold" }),
     make("span", { class: "name", title: unit.name }, shortName(unit)),
+    " ",
     make("span", { class: "count" }, countText(unit)),
     share(unit.counts),
   );
-  const element = make("div", attributes, head);
-  element.classList.add(isLeaf(unit) ? "leaf" : "wide");
-  setOpen(element, view.open.has(index));
+  const element = make("div", { class: `unit ${unit.kind} ${isLeaf(unit) ? "leaf" : "wide"}` }, head);
+  setOpen(head, view.open.has(index));
   return element;
 }
 
-/** Fold or unfold one unit on the screen; what is in it is made at the first unfolding. */
-function setOpen(element, isOpen) {
-  const index = Number(element.dataset.unit);
+/** Fold or unfold one box; what is in it is made at the first unfolding. */
+function setOpen(head, isOpen) {
+  const index = Number(head.dataset.unit);
   const unit = view.drawing.units[index];
-  element.setAttribute("aria-expanded", isOpen);
+  head.setAttribute("aria-expanded", isOpen);
   view.open[isOpen ? "add" : "delete"](index);
-  let inside = element.querySelector(":scope > [role=group]");
-  if (isOpen && !inside) {
-    inside = isLeaf(unit) ? makeTiles(unit) : makeInside(unit, Number(element.getAttribute("aria-level")) + 1);
-    element.append(inside);
+  if (isOpen && !head.nextElementSibling) {
+    head.after(isLeaf(unit) ? makeTiles(unit) : makeInside(unit, Number(head.getAttribute("aria-level")) + 1));
   }
-  if (inside) inside.hidden = !isOpen;
+  if (head.nextElementSibling) head.nextElementSibling.hidden = !isOpen;
 }
 
 /** The children of a unit; "--columns" is the widest leaf's, so that all cards of a row are alike. */
@@ -115,12 +119,12 @@ function makeTiles(unit) {
 }
 
 /** Make the tiles of a leaf, once. */
-function fillTiles(element) {
-  const tiles = element.querySelector(":scope > .tiles");
-  if (!tiles || tiles.firstChild) return;
+function fillTiles(head) {
+  const tiles = head.nextElementSibling;
+  if (!tiles?.classList.contains("tiles") || tiles.firstChild) return;
   nearby.unobserve(tiles);
-  const level = Number(element.getAttribute("aria-level")) + 1;
-  tiles.append(...view.drawing.units[element.dataset.unit].nodes.map((node) => makeTile(node, level)));
+  const level = Number(head.getAttribute("aria-level")) + 1;
+  tiles.append(...view.drawing.units[head.dataset.unit].nodes.map((node) => makeTile(node, level)));
 }
 
 function makeTile(node, level) {
@@ -167,8 +171,8 @@ function redraw() {
   const { units } = view.drawing;
   const roots = units.flatMap((unit, index) => (unit.parent === null ? [index] : []));
   fabric.replaceChildren(...roots.map((root) => makeUnit(root, 1)));
-  if (!roots.length) fabric.append(make("div", { role: "treeitem", class: "quiet", tabindex: "-1" }, "no nodes"));
-  fabric.firstElementChild.tabIndex = 0;
+  if (!roots.length) fabric.append(make("div", {}, make("div", { role: "treeitem", class: "quiet" }, "no nodes")));
+  fabric.querySelector("[role=treeitem]").tabIndex = 0;
 }
 
 /** Unfold everything, or fold all boxes but the outermost; leaves stay open in their folded boxes. */
@@ -180,14 +184,14 @@ function foldAll(isOpen) {
 
 // ---- finding one's way
 
-const unitElement = (index) => fabric.querySelector(`[data-unit="${index}"]`);
+const headOf = (index) => fabric.querySelector(`[data-unit="${index}"]`);
 
-/** Unfold everything around a unit; its element. */
+/** Unfold everything around a box; its head. */
 function showUnit(index) {
   const chain = [];
   for (let step = index; step !== null; step = view.drawing.units[step].parent) chain.unshift(step);
-  for (const step of chain.slice(0, -1)) setOpen(unitElement(step), true);
-  return unitElement(index);
+  for (const step of chain.slice(0, -1)) setOpen(headOf(step), true);
+  return headOf(index);
 }
 
 /** Unfold everything around a node, in a topology that has it; its tile, or null. */
@@ -200,7 +204,7 @@ function showNode(node) {
   const leaf = showUnit(view.drawing.leafOf.get(node));
   setOpen(leaf, true);
   fillTiles(leaf);
-  return leaf.querySelector(`[data-node="${node}"]`);
+  return leaf.nextElementSibling.querySelector(`[data-node="${node}"]`);
 }
 
 function focusOn(item) {
@@ -211,40 +215,36 @@ function focusOn(item) {
 }
 
 const isOpen = (item) => item.getAttribute("aria-expanded") === "true";
-const parentItem = (item) => item.parentElement.closest("#fabric [role=treeitem]");
+const isTile = (item) => item.classList.contains("tile");
+/** What is moved along: a tile itself, or the box around a head. */
+const outer = (item) => (isTile(item) ? item : item.parentElement);
+const itemOf = (element) => (!element || isTile(element) ? element : element.firstElementChild);
+const after = (item) => itemOf(outer(item).nextElementSibling);
+const before = (item) => itemOf(outer(item).previousElementSibling);
+const parentItem = (item) => (outer(item).parentElement === fabric ? null : outer(item).parentElement.previousElementSibling);
 
-function itemsIn(item) {
-  fillTiles(item);
-  return [...item.querySelector(":scope > [role=group]").children];
+function itemsIn(head) {
+  fillTiles(head);
+  return [...head.nextElementSibling.children].map(itemOf);
 }
 
-function nextItem(item) {
-  if (isOpen(item)) {
-    const [first] = itemsIn(item);
-    if (first) return first;
-  }
-  return afterItem(item);
+function nextItem(head) {
+  return (isOpen(head) && itemsIn(head)[0]) || afterItem(head);
 }
 
 function afterItem(item) {
-  for (let step = item; step; step = parentItem(step)) {
-    if (step.nextElementSibling) return step.nextElementSibling;
-  }
+  for (let step = item; step; step = parentItem(step)) if (after(step)) return after(step);
   return null;
 }
 
 function lastItem(item) {
   let step = item;
-  while (isOpen(step)) {
-    const inside = itemsIn(step);
-    if (!inside.length) break;
-    step = inside[inside.length - 1];
-  }
+  while (isOpen(step) && itemsIn(step).length) step = itemsIn(step).at(-1);
   return step;
 }
 
-function previousItem(item) {
-  return item.previousElementSibling ? lastItem(item.previousElementSibling) : parentItem(item);
+function previousItem(head) {
+  return before(head) ? lastItem(before(head)) : parentItem(head);
 }
 
 /** The tile one row up or down in the same leaf, else the leaf itself or what comes after it. */
@@ -256,27 +256,27 @@ function neighbourRow(tile, direction) {
   return direction < 0 ? parentItem(tile) : afterItem(parentItem(tile));
 }
 
+/** Where a key leads from an item: another item, the same one folded or unfolded, null: nowhere, undefined: not our key. */
 function moved(item, key) {
-  const isTile = item.classList.contains("tile");
   switch (key) {
     case "ArrowDown":
-      return isTile ? neighbourRow(item, 1) : nextItem(item);
+      return isTile(item) ? neighbourRow(item, 1) : nextItem(item);
     case "ArrowUp":
-      return isTile ? neighbourRow(item, -1) : previousItem(item);
+      return isTile(item) ? neighbourRow(item, -1) : previousItem(item);
     case "ArrowRight":
-      if (isTile) return item.nextElementSibling;
+      if (isTile(item)) return after(item);
       if (isOpen(item)) return itemsIn(item)[0];
       setOpen(item, true);
       return item;
     case "ArrowLeft":
-      if (isTile) return item.previousElementSibling ?? parentItem(item);
+      if (isTile(item)) return before(item) ?? parentItem(item);
       if (!isOpen(item)) return parentItem(item);
       setOpen(item, false);
       return item;
     case "Home":
-      return fabric.firstElementChild;
+      return itemOf(fabric.firstElementChild);
     case "End":
-      return lastItem(fabric.lastElementChild);
+      return lastItem(itemOf(fabric.lastElementChild));
     default:
       return undefined;
   }
@@ -301,7 +301,7 @@ fabric.addEventListener("keydown", (event) => {
 fabric.addEventListener("click", (event) => {
   const item = event.target.closest("[role=treeitem]");
   if (!item) return;
-  if (event.target.closest(".head")) setOpen(item, !isOpen(item));
+  if (item.dataset.unit !== undefined) setOpen(item, !isOpen(item));
   focusOn(item);
   chooseItem(item);
 });

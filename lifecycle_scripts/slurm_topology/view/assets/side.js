@@ -59,9 +59,9 @@ function goToNode(node) {
 }
 
 function goToUnit(index) {
-  const element = showUnit(index);
-  setOpen(element, true);
-  focusOn(element);
+  const head = showUnit(index);
+  setOpen(head, true);
+  focusOn(head);
   choose("unit", index);
 }
 
@@ -147,6 +147,7 @@ function aboutCluster() {
     ),
   );
   return [
+    make("h2", { class: "plain" }, "At a glance"),
     make("p", { class: "quiet" }, "Choose a node, a switch, a block or a job to see what is known about it."),
     ...(largest ? [facts([["free nodes", free.toLocaleString("en")], ["most in one place", largest]])] : []),
     ...(rows.length ? [make("h3", {}, `Out of service: ${away.length.toLocaleString("en")}`), make("ul", { class: "list" }, ...rows)] : []),
