@@ -7,7 +7,9 @@ the controller and runs its script. All of that is done here and nothing more: t
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from local_cloud import LocalCloud
@@ -119,9 +121,11 @@ def stage_lifecycle_scripts(cloud: LocalCloud, lab: Lab, cluster: str) -> str:
     bucket, _, prefix = uri.removeprefix("s3://").partition("/")
     prefix = prefix.rstrip("/") + "/"
     s3 = cloud.client("s3")
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        for found in page.get("Contents", ()):
-            target = lab.box.outside(f"{STAGING}/{found['Key'].removeprefix(prefix)}")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read())
+    with tempfile.TemporaryDirectory() as folder:
+        for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            for found in page.get("Contents", ()):
+                target = Path(folder, found["Key"].removeprefix(prefix))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                s3.download_file(bucket, found["Key"], str(target))
+        lab.box.copy_in(Path(folder), STAGING)
     return f"{STAGING}/{SCRIPT}"
