@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
+
 from slurm_topology.core.model import (
     Capability,
     Group,
@@ -40,7 +41,9 @@ TYPES = {
 
 def versions() -> st.SearchStrategy[SlurmVersion]:
     """Versions on both sides of each change: one topology or several, short blocks fatal or not."""
-    return st.sampled_from([SlurmVersion.parse(text) for text in ("24.05", "24.11.0", "24.11.5", "25.05", "25.11.4", "26.05.5")])
+    return st.sampled_from(
+        [SlurmVersion.parse(text) for text in ("24.05", "24.11.0", "24.11.5", "25.05", "25.11.4", "26.05.5")]
+    )
 
 
 def node_names() -> st.SearchStrategy[str]:
@@ -154,7 +157,7 @@ def inventories(draw: st.DrawFn) -> Inventory:
 
 @st.composite
 def fabric_paths(draw: st.DrawFn, max_nodes: int = 24) -> list[tuple[str, ...]]:
-    """One path per node through a real tree: each switch has one parent, paths may end early (labels that are missing)."""
+    """One path per node through a real tree: each switch has one parent, paths may end early (missing labels)."""
     parents: dict[str, tuple[str, ...]] = {}
     for number in range(draw(st.integers(1, 10))):
         above = draw(st.sampled_from([(), *parents.values()]))

@@ -117,6 +117,14 @@ def test_two_nodes_with_one_address_are_an_error() -> None:
     assert "a and b are both at address 10.1.0.4" in findings[0].message
 
 
+def test_an_instance_id_that_slurm_was_told_long_ago_takes_nobodys_instance() -> None:
+    """Slurm's InstanceId is the weakest word: an address says otherwise."""
+    told = [SlurmNode("a", "10.9.9.9", instance_id="i-4"), SlurmNode("b", "10.1.0.4", instance_id="i-0")]
+    inventory, findings = build(resource_config=config(train=(P5, [instance(4)])), slurm_nodes=told)
+    assert {node.name: node.group for node in inventory.nodes} == {"a": None, "b": "train"}
+    assert ids(findings) == ["TOPO108"]
+
+
 def test_two_instances_with_one_address_are_an_error() -> None:
     _, findings = build(resource_config=config(train=(P5, [instance(4), instance(5, CustomerIpAddress="10.1.0.4")])))
     assert {(finding.id, finding.severity) for finding in findings} == {("TOPO105", Severity.ERROR)}

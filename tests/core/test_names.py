@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import cluster_strategies as strategies
+import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TypeVar
 
-import cluster_strategies as strategies
+import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

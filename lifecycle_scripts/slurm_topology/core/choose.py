@@ -159,7 +159,7 @@ def _bad_block_sizes(sizes: tuple[int, ...]) -> Iterable[Finding]:
 
 
 def _choice_findings(choice: Choice, groups: Sequence[Group], rule: _Rule, sizes: tuple[int, ...]) -> Iterable[Finding]:
-    subject = choice.subject or "cluster default"
+    subject = f"partition {choice.subject}" if choice.subject else "cluster default"
     natural, _ = rule(groups)
     blocks = [group for group in groups if group.capability is Capability.BLOCK]
     if choice.kind is not natural:
@@ -167,7 +167,7 @@ def _choice_findings(choice: Choice, groups: Sequence[Group], rule: _Rule, sizes
             "TOPO204",
             Severity.WARNING if choice.kind is TopologyKind.BLOCK else Severity.INFO,
             subject,
-            f"{choice.kind.value} was asked for where {natural.value} fits the instance types "
+            f"{subject}: {choice.kind.value} was asked for where {natural.value} fits the instance types "
             f"({_list(groups) or 'no compute group'})",
             "leave the kind to the plan unless you mean it",
         )
@@ -177,7 +177,8 @@ def _choice_findings(choice: Choice, groups: Sequence[Group], rule: _Rule, sizes
             "TOPO202",
             Severity.WARNING,
             subject,
-            f"flat, because of {_list(without)}: jobs on the other groups are placed without regard to the network",
+            f"{subject}: flat, because of {_list(without)}: jobs on the other groups are placed without regard to "
+            "the network",
             "put groups without a network topology into partitions of their own",
         )
     if choice.kind is TopologyKind.BLOCK and blocks:
@@ -192,7 +193,8 @@ def _size_findings(subject: str, blocks: Sequence[Group], sizes: tuple[int, ...]
             "TOPO205",
             Severity.WARNING,
             subject,
-            f"UltraServers of different usable size share one block topology ({told}): its block size is the "
+            f"{subject}: UltraServers of different usable size share one block topology ({told}): its block size is "
+            "the "
             f"smallest, {min(usable.values())}",
             "give each size a partition of its own",
         )

@@ -71,7 +71,6 @@ def _join(
     """Node name → its instance, for every node that has one."""
     by_address = {instance.address: instance for instance in instances if instance.address}
     by_name = {name: instance for instance in instances for name in (instance.name, instance.node_name) if name}
-    by_id = {instance.instance_id: instance for instance in instances if instance.instance_id}
     joined: dict[str, Instance] = {}
     owner: dict[int, str] = {}
     for node in slurm_nodes:
@@ -81,14 +80,23 @@ def _join(
             or by_address.get(_address_in(node.name))
             or by_name.get(node.name)
             or by_name.get(node.host_name or "")
-            or by_id.get(node.instance_id or "")
         )
         if instance is not None:
             joined[node.name] = instance
             first = owner.setdefault(id(instance), node.name)
             if first != node.name:
                 findings.append(_two_nodes(first, node.name, instance))
+    _join_by_id(slurm_nodes, instances, joined)
     return joined
+
+
+def _join_by_id(slurm_nodes: Iterable[SlurmNode], instances: Iterable[Instance], joined: dict[str, Instance]) -> None:
+    """Join what is left by the instance id that Slurm was told: the weakest word, as nobody updates it."""
+    taken = {id(instance) for instance in joined.values()}
+    free = {each.instance_id: each for each in instances if each.instance_id and id(each) not in taken}
+    for node in slurm_nodes:
+        if node.name not in joined and node.instance_id in free:
+            joined[node.name] = free.pop(node.instance_id)
 
 
 def _address_in(host_name: str | None) -> str:

@@ -200,13 +200,14 @@ def _nothing_known(name: str, what: str, nodes: int) -> Finding:
 
 
 def _lowered(choice: Choice, sizes: tuple[int, ...]) -> Finding:
+    subject = f"partition {choice.subject}" if choice.subject else "cluster default"
     return Finding(
         "TOPO313",
         Severity.INFO,
-        choice.subject or "cluster default",
-        f"block size {sizes[0]} instead of {choice.block_sizes[0]}, because the UltraServers aren't full: with the "
-        "larger "
-        "one, slurmctld would refuse jobs of some sizes for which there are nodes",
+        subject,
+        f"{subject}: block size {sizes[0]} instead of {choice.block_sizes[0]}, because the UltraServers aren't "
+        "full: with "
+        "the larger one, slurmctld would refuse jobs of some sizes for which there are nodes",
         "nothing to do: it rises as they fill, and jobs still go into one UltraServer that has room for them",
     )
 
