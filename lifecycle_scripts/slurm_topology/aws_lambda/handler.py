@@ -32,6 +32,10 @@ INITIAL_TOPOLOGY = "Custom::HyperPodSlurmInitialTopology"
 # Kept back for the answer: six attempts with their pauses take 8 s on average, 16 s at most when each fails at once.
 _ANSWER_SECONDS = 20.0
 
+# IAM takes seconds to let a new policy work. On Create the policies are as new as the resource, and giving up would
+# roll a cluster back that took twenty minutes: some 15 s of patience. On Update only a changed policy is new: some 4 s.
+_DENIED_ATTEMPTS = {RequestType.CREATE: 7, RequestType.UPDATE: 4}
+
 
 class Context(Protocol):
     """The part of Lambda's context object that is used here."""
@@ -140,7 +144,8 @@ def _work(
     from . import initial_topology, topology_plan
     from .work import Work
 
-    settings: dict[str, Any] = {"denied_attempts": 4, "first_pause_seconds": 1.0, **doors.patience}
+    denied_attempts = _DENIED_ATTEMPTS[request.type]
+    settings: dict[str, Any] = {"denied_attempts": denied_attempts, "first_pause_seconds": 1.0, **doors.patience}
     patience = aws.Patience(remaining_seconds=remaining_seconds, **settings)
     work = Work(log, patience, doors.make_client or aws.make_client)
     progress.step = lambda: work.current_step
