@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explain.clusters import every_choice, trees
@@ -170,6 +170,7 @@ def test_any_nodes_are_compared_with_what_is_free_now() -> None:
     assert explain_nodes(context, ["c1", "c4"]).verdict is Verdict.BEST
 
 
+@settings(deadline=None)
 @given(trees(8), st.data())
 def test_the_verdict_is_what_trying_everything_says(topology: NamedTopology, data: st.DataObject) -> None:
     forest = forest_of(topology)
@@ -256,6 +257,7 @@ def test_other_reasons_are_slurms_own() -> None:
     assert [demand.name for demand in flat.demands] == ["nodes"]
 
 
+@settings(deadline=None)
 @given(trees(8), st.data())
 def test_switches_are_counted_as_trying_everything_does(topology: NamedTopology, data: st.DataObject) -> None:
     forest = forest_of(topology)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explain.clusters import blocks, distances_by_walking, every_choice, trees
@@ -26,6 +26,7 @@ TWO_LEVELS = NamedTopology(
 )
 
 
+@settings(deadline=None)
 @given(ANY, st.data())
 def test_a_score_is_what_every_pair_says(topology: NamedTopology, data: st.DataObject) -> None:
     forest = forest_of(topology)
@@ -46,6 +47,7 @@ def test_a_score_is_what_every_pair_says(topology: NamedTopology, data: st.DataO
         assert forest.distance(*found.worst_pair) == max(known)
 
 
+@settings(deadline=None)
 @given(ANY, st.data())
 def test_no_set_of_nodes_is_better_than_the_best_place(topology: NamedTopology, data: st.DataObject) -> None:
     forest = forest_of(topology)
@@ -63,6 +65,7 @@ def test_no_set_of_nodes_is_better_than_the_best_place(topology: NamedTopology, 
     assert (scored.worst_hops, scored.leaves, scored.holder) == (place.worst_hops, place.leaves, place.holder)
 
 
+@settings(deadline=None)
 @given(ANY)
 def test_a_forest_keeps_every_node_and_lies_depth_first(topology: NamedTopology) -> None:
     forest = forest_of(topology)

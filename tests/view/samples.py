@@ -179,3 +179,20 @@ def hostile() -> Snapshot:
         jobs=tuple(job._replace(name=HOSTILE, user=HOSTILE) for job in base.jobs),
         findings=(Finding("TOPO999", Severity.WARNING, HOSTILE, HOSTILE, HOSTILE),),
     )
+
+
+def bare() -> Snapshot:
+    """Only a topology file: nothing is known about any node."""
+    base = tree(40)
+    return Snapshot(topology=base.topology, slurm_version="25.11.4")
+
+
+def escaping() -> Snapshot:
+    """Names that try to move the cursor, ring the bell and end the colour."""
+    base = tree(8)
+    return replace(
+        base,
+        cluster="c\x1b[2Jluster\x9b",
+        jobs=tuple(job._replace(name="bell\x07", user="new\rline") for job in base.jobs),
+        findings=(Finding("TOPO999", Severity.WARNING, "x", "message\x1b]0;title\x07", "remedy\nline"),),
+    )

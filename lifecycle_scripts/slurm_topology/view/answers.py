@@ -183,7 +183,7 @@ def fragmentation_lines(report: Fragmentation) -> Iterator[str]:
     leaf = leaves_word(report.kind, 1)[2:]
     best = f"as good as can be would be {report.largest_possible:,} (scattered: {report.scattered:.0%})"
     yield f"  most free in one {leaf}: {report.largest_free:,}; {best}"
-    yield f"  {'job size':>10}  {'on free nodes':<40} {'on an empty cluster':<30}"
+    yield f"  {'job size':>10}  {'on free nodes':<40} on an empty cluster"
     for row in report.sizes:
         now = _row(report.kind, row.now)
         if row.now and not row.starts_now:

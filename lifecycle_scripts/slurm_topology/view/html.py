@@ -17,7 +17,9 @@ from typing import Any
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.explain import FREE_STATES, OUT_OF_SERVICE_STATES, NodeFacts, NodeState
 from slurm_topology.core.hostlist import fold
+from slurm_topology.core.model import TopologyKind
 
+from .answers import leaves_word
 from .escape import markup
 from .palette import STYLES
 from .picture import Drawing, DrawnJob, DrawnUnit, Picture
@@ -154,13 +156,13 @@ def _drawing(drawing: Drawing, number: dict[str, int]) -> dict[str, Any]:
 
 
 def _about(drawing: Drawing) -> str:
-    leaves = {"tree": f"{drawing.leaf_count:,} leaf switches", "block": f"{drawing.leaf_count:,} blocks"}
     kinds = {
         "tree": "Tree: jobs get the lowest switch with enough free nodes",
         "block": "Blocks: a job up to the block size gets one block, or waits",
         "flat": "Flat: every node is as near as any other",
     }
-    parts = [kinds[drawing.kind.value], leaves.get(drawing.kind.value, "")]
+    leaves = "" if drawing.kind is TopologyKind.FLAT else leaves_word(drawing.kind, drawing.leaf_count)
+    parts = [kinds[drawing.kind.value], leaves]
     parts += [f"block sizes {', '.join(map(str, drawing.block_sizes))}" if drawing.block_sizes else ""]
     uses = (["the cluster's default"] if drawing.is_default else []) + [
         f"partition {name}" for name in drawing.partitions

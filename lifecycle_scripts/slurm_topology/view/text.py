@@ -14,8 +14,9 @@ from itertools import groupby
 
 from slurm_topology.core.explain import OUT_OF_SERVICE_STATES, NodeState, Score
 from slurm_topology.core.hostlist import fold
-from slurm_topology.core.model import Finding, Severity
+from slurm_topology.core.model import Finding, Severity, TopologyKind
 
+from .answers import leaves_word
 from .palette import STYLES
 from .picture import Drawing, DrawnUnit, Picture, UnitKind
 
@@ -89,8 +90,7 @@ def _topology(drawing: Drawing, picture: Picture, pen: _Pen, budget: int | None)
 
 
 def _title(drawing: Drawing) -> str:
-    leaves = drawing.leaf_count
-    words = {"tree": f", {leaves:,} leaf switches", "block": f", {leaves:,} blocks", "flat": ""}[drawing.kind.value]
+    words = "" if drawing.kind is TopologyKind.FLAT else f", {leaves_word(drawing.kind, drawing.leaf_count)}"
     sizes = f", block sizes {','.join(map(str, drawing.block_sizes))}" if drawing.block_sizes else ""
     return f"{drawing.name} ({drawing.kind.value}{words}{sizes})"
 
