@@ -62,6 +62,24 @@ def test_a_failure_shows_the_end_of_the_log_and_what_to_do(setup: ModuleType, tm
         setup.run(command, tmp_path / "log", hint="look at the cable")
 
 
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        ({"apt-get": "/usr/bin/apt-get"}, "missing Debian packages. As root: apt-get install python3-venv"),
+        ({}, r"missing on this system: python3-venv \(Debian's names\)"),
+    ],
+)
+def test_missing_debian_packages_are_named(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: dict[str, str], message: str
+) -> None:
+    """Without root, without sudo: the command to give is told, nothing is tried."""
+    monkeypatch.setattr(setup, "missing_debian_packages", lambda: ["python3-venv"])
+    monkeypatch.setattr(setup.shutil, "which", programs.get)
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    with pytest.raises(setup.SetupError, match=message):
+        setup.debian_packages(tmp_path / "log")
+
+
 def test_linter_settings_don_t_reinstall_packages(
     setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
