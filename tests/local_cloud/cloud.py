@@ -24,7 +24,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -156,21 +156,24 @@ class LocalCloud:
         verify = str(self._certificate) if self.auth else None
         return session.client(service, endpoint_url=self.endpoint, verify=verify, **options)
 
-    def cdk(self, *arguments: str, app: str | None = None, folder: Path = ROOT) -> CdkResult:
+    def cdk(
+        self, *arguments: str, app: str | None = None, folder: Path = ROOT, variables: Mapping[str, str] | None = None
+    ) -> CdkResult:
         """Run the CDK CLI: `cloud.cdk("deploy", "--all", app="python3 app.py")`.
 
-        `bootstrap` needs no app and gets this account and region; `destroy` takes what was synthesized last unless told
+        `bootstrap` runs where no app is and gets this account and region; `destroy` takes what was synthesized last unless told
         otherwise. Raises CdkError with the last lines of its log.
         """
         if arguments == ("bootstrap",):
             arguments = ("bootstrap", f"aws://{ACCOUNT}/{self.region}")
+            folder = self.logs
         if arguments[0] == "destroy" and app is None and self._assembly.exists():
             app = str(self._assembly)
         log = self.logs / f"{next(self._commands):02d}-cdk-{arguments[0]}.log"
         self._progress(f"cdk {' '.join(arguments)}  (log: {log})")
         result = run_cdk(
             arguments,
-            environ=self.environ(),
+            environ=self.environ() | dict(variables or {}),
             log=log,
             app=app,
             assembly=self._assembly,
