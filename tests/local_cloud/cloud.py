@@ -161,8 +161,8 @@ class LocalCloud:
     ) -> CdkResult:
         """Run the CDK CLI: `cloud.cdk("deploy", "--all", app="python3 app.py")`.
 
-        `bootstrap` runs where no app is and gets this account and region; `destroy` takes what was synthesized last unless told
-        otherwise. Raises CdkError with the last lines of its log.
+        `bootstrap` runs where no app is and gets this account and region; `destroy` takes what was synthesized last,
+        unless told otherwise. `variables` join the environment. Raises CdkError with the last lines of its log.
         """
         if arguments == ("bootstrap",):
             arguments = ("bootstrap", f"aws://{ACCOUNT}/{self.region}")

@@ -19,12 +19,15 @@ def how_to_look_around(job: MainJob, folder: Path) -> str:
     script.chmod(0o755)
     variables = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
     environment = " ".join(f"{name}={job.cloud.environ()[name]}" for name in variables)
+    page = folder / "topology.html"
+    page.write_text(job.lab.run("slurm-topology", "show", "--format", "html", check=True).stdout)
     return f"""
 Everything is left running. Look around:
   {script} scontrol show topology
   {script} squeue
   {script} slurm-topology status
   {script}                              (a shell on the controller)
+  {page}   (the running cluster as a page for a browser)
   {environment} aws sagemaker list-cluster-nodes --cluster-name {job.cluster}
 End it with: make local-stop
 """
