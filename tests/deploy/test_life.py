@@ -95,6 +95,20 @@ def test_a_plan_that_fails(training: Training) -> None:
     assert training.physical_ids() == ids
 
 
+def test_a_first_deployment_that_fails(training: Training) -> None:
+    """CloudFormation deletes what it has made, custom resources that were never there included; nothing gets stuck."""
+
+    def change(template: dict[str, Any]) -> None:
+        plan = next(one for one in template["Resources"].values() if one["Type"] == PLAN)["Properties"]
+        plan["Topology"] = {"Kind": "block", "BlockSizes": ["17", "40"]}
+
+    creation = training.create("Second", change)
+    assert creation.status == "ROLLBACK_COMPLETE"
+    assert "TOPO203" in creation.failures[0][1]
+    assert len(creation.failures) == 1
+    assert len(training.cloud.client("sagemaker").list_clusters()["ClusterSummaries"]) == 1
+
+
 def test_another_name_is_another_cluster(training: Training) -> None:
     """A replacement: the new cluster is there before the old one goes, and both custom resources keep their ids."""
     old, ids = training.output("Arn"), training.physical_ids()

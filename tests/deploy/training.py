@@ -59,29 +59,34 @@ class Training:
 
     def update(self, change: Callable[[Json], None]) -> Update:
         """Update the stack with a template that ``change`` has changed in place."""
+        known = {event["EventId"] for event in self.events()}
+        self.cloudformation.update_stack(StackName=STACK, **self._changed(change))
+        return self._ended(STACK, known)
+
+    def create(self, name: str, change: Callable[[Json], None]) -> Update:
+        """Create a second stack from the same template, changed."""
+        self.cloudformation.create_stack(StackName=name, **self._changed(change))
+        return self._ended(name, set())
+
+    def status(self, stack: str = STACK) -> str:
+        return str(self.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"])
+
+    def events(self, stack: str = STACK) -> list[Json]:
+        return list(self.cloudformation.describe_stack_events(StackName=stack)["StackEvents"])
+
+    def _changed(self, change: Callable[[Json], None]) -> Json:
         template = self.template()
         change(template)
-        known = {event["EventId"] for event in self.events()}
-        self.cloudformation.update_stack(
-            StackName=STACK, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_NAMED_IAM"]
-        )
-        status = self._settled()
-        new = [event for event in reversed(self.events()) if event["EventId"] not in known]
+        return {"TemplateBody": json.dumps(template), "Capabilities": ["CAPABILITY_NAMED_IAM"]}
+
+    def _ended(self, stack: str, known: set[str]) -> Update:
+        deadline = time.monotonic() + _LONGEST_SECONDS
+        while (status := self.status(stack)).endswith("_IN_PROGRESS"):
+            assert time.monotonic() < deadline, f"stack {stack} is still {status}"
+            time.sleep(0.05)
+        new = [event for event in reversed(self.events(stack)) if event["EventId"] not in known]
         failed = [event for event in new if event["ResourceStatus"].endswith("_FAILED")]
         return Update(status, tuple((one["LogicalResourceId"], one.get("ResourceStatusReason", "")) for one in failed))
-
-    def status(self) -> str:
-        return str(self.cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]["StackStatus"])
-
-    def events(self) -> list[Json]:
-        return list(self.cloudformation.describe_stack_events(StackName=STACK)["StackEvents"])
-
-    def _settled(self) -> str:
-        deadline = time.monotonic() + _LONGEST_SECONDS
-        while (status := self.status()).endswith("_IN_PROGRESS"):
-            assert time.monotonic() < deadline, f"the stack is still {status}"
-            time.sleep(0.05)
-        return status
 
     # -- what is there
     @property
