@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aws_lambda.cluster_fake import ClusterFake, FakeNode, nodes
 from aws_lambda.lab import BUCKET, CONTROLLER, PREFIX, Lab, group
-from aws_lambda.service_fake import Refusal
+from aws_lambda.service_fake import Refusal, patience
 
-from slurm_topology.core import check, parse_yaml
+from slurm_topology.aws_lambda.log import Log
+from slurm_topology.aws_lambda.node_details import learn
+from slurm_topology.aws_lambda.work import Work
+from slurm_topology.core import check, parse_yaml, read_cluster_nodes
 from slurm_topology.core.model import Blocks, Flat, Tree
 from slurm_topology.core.slurm_version import SlurmVersion
 
@@ -35,6 +40,27 @@ def ultraservers(*sizes: int, **changes: Any) -> list[FakeNode]:
     for number, size in enumerate(sizes):
         found += nodes(size, len(found), group="nvl", instance_type=GB200, ultraserver=f"us-{number}", **changes)
     return found
+
+
+class Clock:
+    """Time that passes with each DescribeClusterNode call alone."""
+
+    def __init__(self, seconds_a_call: float, limit: float = 900.0) -> None:
+        self.now, self._seconds_a_call, self._limit = 0.0, seconds_a_call, limit
+
+    def remaining(self) -> float:
+        return self._limit - self.now
+
+    def client(self, cluster: ClusterFake) -> Any:
+        def describe_cluster_node(**parameters: Any) -> Any:
+            self.now += self._seconds_a_call
+            return cluster.client.describe_cluster_node(**parameters)
+
+        return SimpleNamespace(describe_cluster_node=describe_cluster_node)
+
+
+def cluster_summaries(cluster: ClusterFake) -> dict[str, Any]:
+    return {"ClusterNodeSummaries": [node.summary() for node in cluster.nodes]}
 
 
 def names(found: list[FakeNode]) -> list[str]:
@@ -178,6 +204,36 @@ def test_the_same_nodes_give_the_same_bytes() -> None:
     lab.cluster.nodes.reverse()
     assert lab.initial()["Status"] == "SUCCESS"
     assert lab.s3.written == []
+
+
+def test_a_node_without_a_name_is_asked_about_again() -> None:
+    """Its address may have come since."""
+    lab = lab_with(nodes(2, listed_host_name=False))
+    addresses = [node.address for node in lab.cluster.nodes]
+    lab.cluster.nodes[1] = replace(lab.cluster.nodes[1], address="")
+    assert lab.initial()["Data"]["NodeCount"] == "1"
+    lab.cluster.nodes[1] = replace(lab.cluster.nodes[1], address=addresses[1])
+    lab.cluster.fake.calls.clear()
+    assert lab.initial("Update")["Data"]["NodeCount"] == "2"
+    assert lab.cluster.described() == [lab.cluster.nodes[1].instance_id]
+
+
+def test_a_node_that_goes_while_it_is_asked_about_is_no_finding() -> None:
+    lab = lab_with(nodes(3))
+    lab.cluster.describe_failures = [Refusal("ResourceNotFound")]
+    lab.initial()
+    assert "TOPO121" not in [finding["id"] for finding in lab.stored("initial_topology.json")["Findings"]]
+
+
+def test_zones_are_not_waited_for_longer_than_a_minute() -> None:
+    """SageMaker throttles, and a zone isn't worth a longer deployment; a name is."""
+    clock = Clock(seconds_a_call=5.0)
+    cluster = ClusterFake(nodes=[*nodes(30), *nodes(4, 100, listed_host_name=False)])
+    work = Work(Log(stream=io.StringIO()), patience(remaining_seconds=clock.remaining), lambda _: clock.client(cluster))
+    details, left_out = learn("c1", read_cluster_nodes.read(cluster_summaries(cluster)).nodes, {}, work)
+    assert {node.instance_id for node in cluster.nodes[30:]} <= details.keys()
+    assert left_out == 30
+    assert 60 <= clock.now <= 120
 
 
 def test_a_replaced_cluster_has_another_name_and_the_same_resource() -> None:

@@ -50,7 +50,7 @@ def test_scaled(training: Training) -> None:
     training.deploy(count=7)
     assert {node["Name"] for node in training.document("InitialTopologyS3Uri")["Nodes"]} == training.addresses()
     assert len(training.addresses()) == 27
-    assert training.last_logged("nodes described")["asked"] == 3
+    assert training.last_logged("nodes described")["learnt"] == 3
     assert training.objects().items() >= before.items()
     assert training.physical_ids() == ids
 
@@ -63,7 +63,7 @@ def test_a_replaced_node(training: Training) -> None:
     nodes = {node["Name"]: node["InstanceId"] for node in training.document("InitialTopologyS3Uri")["Nodes"]}
     assert nodes[name] == instance
     assert nodes.keys() == training.addresses()
-    assert training.last_logged("nodes described")["asked"] == 1
+    assert training.last_logged("nodes described")["learnt"] == 1
 
 
 def test_a_cluster_update_that_fails(training: Training) -> None:

@@ -1,13 +1,13 @@
 """What only DescribeClusterNode says: the zone of a node, and its address where the listing lacks the host name.
 
 One call a node, so: never about a node that is known already, one node for each UltraServer (all of it is in one zone),
-and no longer than the deployment can wait. A zone that stays unknown costs nothing but a finding, because the agent
-learns the places of all nodes anyway.
+and not for long. A zone that stays unknown costs nothing but a finding, because the agent learns the places of all
+nodes anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,12 @@ __all__ = ["Details", "from_json", "learn"]
 Details = Mapping[str, Mapping[str, Any]]
 
 _KEPT = ("InstanceId", "PrivatePrimaryIp", "Placement")
-_BATCH = 200  # nodes between two looks at the clock
-_MOST_SECONDS_KEPT_BACK = 60.0  # for what comes after
+_BATCH = 40  # nodes; what is learnt of a batch that the time ends in is lost
+_KEPT_BACK_SECONDS = 60.0  # for what comes after
+
+# A zone is good to know and not worth a longer deployment: SageMaker throttles DescribeClusterNode at some calls a
+# second, so that a large cluster would take minutes. A name is worth it, because without one a node is left out.
+_ZONES_SECONDS = 60.0
 
 
 def from_json(value: object) -> Details:
@@ -36,13 +40,26 @@ def from_json(value: object) -> Details:
 
 def learn(cluster_name: str, nodes: Sequence[ClusterNode], known: Details, work: Work) -> tuple[Details, int]:
     """Details of the nodes, known ones included; and the number of nodes that there was no time to ask about."""
-    ids = _worth_asking(nodes, known)
-    kept_back = min(_MOST_SECONDS_KEPT_BACK, work.patience.remaining_seconds() / 2)
+    nameless, zones = _worth_asking(nodes, known)
+    start = work.patience.remaining_seconds()
+    kept_back = min(_KEPT_BACK_SECONDS, start / 2)
+    named, unnamed = _ask(cluster_name, nameless, kept_back, work)
+    left = work.patience.remaining_seconds()
+    zoned, unzoned = _ask(cluster_name, zones, max(kept_back, left - _ZONES_SECONDS), work)
+    learnt, left_out = {**named, **zoned}, unnamed + unzoned
+    work.log.info("nodes described", nodes=len(nodes), known=len(known), learnt=len(learnt), left_out=left_out)
+    present = {node.instance_id for node in nodes}
+    return {**{key: value for key, value in known.items() if key in present}, **learnt}, left_out
+
+
+def _ask(
+    cluster_name: str, ids: Sequence[str], kept_back: float, work: Work
+) -> tuple[dict[str, Mapping[str, Any]], int]:
+    """Details of as many nodes as the time allows, and how many it didn't. Throttled calls are repeated until then."""
     patience = replace(
         work.patience, attempts=1000, remaining_seconds=lambda: work.patience.remaining_seconds() - kept_back
     )
     learnt: dict[str, Mapping[str, Any]] = {}
-    asked = 0
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
         try:
@@ -50,32 +67,29 @@ def learn(cluster_name: str, nodes: Sequence[ClusterNode], known: Details, work:
         except AwsError as error:
             if error.code != OUT_OF_TIME:
                 raise
-            break
-        asked += len(batch)
+            return learnt, len(ids) - start
         learnt |= {instance_id: _kept(answer.get("NodeDetails") or {}) for instance_id, answer in answers.items()}
-    present = {node.instance_id for node in nodes}
-    work.log.info("nodes described", nodes=len(nodes), known=len(known), asked=asked, left_out=len(ids) - asked)
-    return {**{key: value for key, value in known.items() if key in present}, **learnt}, len(ids) - asked
+    return learnt, 0
 
 
 def _kept(details: Mapping[str, Any]) -> dict[str, Any]:
     return {name: details[name] for name in _KEPT if details.get(name)}
 
 
-def _worth_asking(nodes: Iterable[ClusterNode], known: Details) -> list[str]:
-    """Instance ids in the order of what is missing most: nodes without a name, UltraServers, other nodes."""
+def _worth_asking(nodes: Sequence[ClusterNode], known: Details) -> tuple[list[str], list[str]]:
+    """Ids of the nodes whose name isn't known, and of those whose zone isn't: one for each UltraServer, then others."""
     nameless: list[str] = []
     ultraservers: dict[str, str] = {}
     others: list[str] = []
-    nodes = list(nodes)
-    settled = {node.ultraserver_id for node in nodes if node.instance_id in known and node.ultraserver_id}
+    settled = {node.ultraserver_id for node in nodes if node.instance_id in known}
     for node in nodes:
-        if node.instance_id in known:
-            continue
-        if node.address is None:
+        details = known.get(node.instance_id, {})
+        if node.address is None and not details.get("PrivatePrimaryIp"):
             nameless.append(node.instance_id)
+        elif node.instance_id in known:
+            continue
         elif node.ultraserver_id is None:
             others.append(node.instance_id)
         elif node.ultraserver_id not in settled:
             ultraservers.setdefault(node.ultraserver_id, node.instance_id)
-    return [*nameless, *ultraservers.values(), *others]
+    return nameless, [*ultraservers.values(), *others]
