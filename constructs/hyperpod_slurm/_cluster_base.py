@@ -55,7 +55,7 @@ class ClusterBase(Resource):
 
     def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
         """Let ``grantee`` do these actions of SageMaker on this cluster."""
-        return permissions.grant(grantee, self.cluster_arn, actions)
+        return permissions.grant(self._own_policy(grantee) or grantee, self.cluster_arn, actions)
 
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
         """Let ``grantee`` see the cluster, its nodes and its events."""
@@ -119,6 +119,18 @@ class ClusterBase(Resource):
         """A rule for all that happens to groups and instances (continuous provisioning only)."""
         detail = {"EventDetails": {"ClusterArn": [self.cluster_arn]}}
         return self._rule(id, "SageMaker HyperPod Cluster Event", detail, options)
+
+    def _own_policy(self, grantee: iam.IGrantable) -> iam.IGrantable | None:
+        """A policy beside the role's own when ``grantee`` is one of this cluster's roles.
+
+        The cluster waits for its roles with their policies; a policy that names the cluster's ARN waits for the
+        cluster. So it may not be one of those.
+        """
+        role = self.execution_role if grantee is self else grantee
+        for name, own in (("Execution", self.execution_role), ("Controller", self.controller_role)):
+            if own is not None and own is role:
+                return permissions.own_policy(self, f"{name}OnSelf", own)
+        return None
 
     def _metric(self, metric: Metric, statistic: str, options: dict[str, Any]) -> cloudwatch.Metric:
         return self.metric(metric.name, **{"statistic": statistic, **options})

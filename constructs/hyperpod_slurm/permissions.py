@@ -38,6 +38,7 @@ __all__ = [
     "make_flow_log_role",
     "make_handler_role",
     "make_instance_role",
+    "own_policy",
 ]
 
 DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
@@ -214,6 +215,12 @@ def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam
     policy = iam.Policy(scope, "DescribePolicy", statements=[statement])
     policy.attach_to_role(role)
     return policy
+
+
+def own_policy(scope: Construct, id: str, role: iam.IRole) -> iam.Policy:  # noqa: A002 - CDK's name for it
+    """A policy of ``role`` that is no part of the role, made when it is first needed."""
+    made = scope.node.try_find_child(id)
+    return made if isinstance(made, iam.Policy) else iam.Policy(scope, id, roles=[role])
 
 
 def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> iam.Grant:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
@@ -43,8 +44,14 @@ def new_cluster(stack: Stack | None = None, *groups: InstanceGroup, **properties
     return SlurmCluster(stack or new_stack(), "Cluster", instance_groups=groups or (controller(), p5()), **properties)
 
 
+_templates: WeakKeyDictionary[Stack, dict[str, Any]] = WeakKeyDictionary()
+
+
 def template_of(stack: Stack) -> dict[str, Any]:
-    return dict(Template.from_stack(stack).to_json())
+    """Synthesized once: a construct tree may not change afterwards."""
+    if stack not in _templates:
+        _templates[stack] = dict(Template.from_stack(stack).to_json())
+    return _templates[stack]
 
 
 def resources_of(stack: Stack, resource_type: str) -> dict[str, dict[str, Any]]:

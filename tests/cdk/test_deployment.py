@@ -1,0 +1,233 @@
+"""The custom resources: what they are told, when they run again, what they may do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import CfnParameter, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from cdk.apps import (
+    CLUSTER,
+    INITIAL,
+    PLAN,
+    controller,
+    new_cluster,
+    new_stack,
+    p5,
+    properties_of,
+    resources_of,
+    template_of,
+)
+
+from hyperpod_slurm import Capacity, ComputeGroup, HandlerOptions, Lifecycle, LoginGroup, Topology, TopologyMode
+from slurm_topology.aws_lambda.properties import InitialTopologyProperties, TopologyPlanProperties
+
+PLAN_ARN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/gb200"
+
+
+def resolved(properties: dict[str, Any]) -> dict[str, Any]:
+    """As the Lambda function gets them: every value a string, references resolved to something."""
+
+    def value(item: Any) -> Any:
+        if isinstance(item, dict):
+            if len(item) == 1 and next(iter(item)) in ("Ref", "Fn::GetAtt", "Fn::Sub", "Fn::Join"):
+                return "a-reference"
+            return {key: value(inner) for key, inner in item.items()}
+        return [value(inner) for inner in item] if isinstance(item, list) else str(item)
+
+    result: dict[str, Any] = value(properties)
+    return result
+
+
+def test_the_handler_understands_what_the_constructs_write() -> None:
+    """Properties of the template, read by the Lambda function's own reader."""
+    stack = new_stack()
+    gb200 = ComputeGroup(
+        "gb200", "ml.p6e-gb200.36xlarge", 34, partition="nvl", capacity=Capacity.training_plan(PLAN_ARN)
+    )
+    topology = Topology.block([17, 34], mode=TopologyMode.REPAIR)
+    new_cluster(stack, controller(), LoginGroup("login"), gb200, topology=topology, slurm_version="25.11")
+    plan = TopologyPlanProperties.read(resolved(properties_of(stack, PLAN)))
+    assert [(group.name, group.role.value, group.partitions, group.count) for group in plan.groups] == [
+        ("controller", "Controller", (), 1),
+        ("login", "Login", (), 1),
+        ("gb200", "Compute", ("nvl",), 34),
+    ]
+    assert plan.groups[2].training_plan_arn == PLAN_ARN
+    assert plan.wanted is not None
+    assert (plan.wanted.value, plan.block_sizes, plan.mode) == ("block", (17, 34), "repair")
+    assert str(plan.slurm_version) == "25.11.0"
+    initial = InitialTopologyProperties.read(resolved(properties_of(stack, INITIAL)))
+    assert initial.groups == plan.groups
+    assert initial.lifecycle_prefix == plan.lifecycle_prefix
+
+
+def test_the_plan_comes_before_the_cluster_and_the_initial_topology_after_it() -> None:
+    stack = new_stack()
+    new_cluster(stack)
+    (plan_id,) = resources_of(stack, PLAN)
+    (cluster_id,) = resources_of(stack, CLUSTER)
+    assert plan_id in str(properties_of(stack, CLUSTER))
+    assert properties_of(stack, INITIAL)["ClusterName"] == {"Fn::GetAtt": [cluster_id, "ClusterArn"]}
+    assert cluster_id not in str(properties_of(stack, PLAN))
+
+
+def test_an_unanswered_request_ends_with_the_handler() -> None:
+    """CloudFormation would wait an hour; it waits a little longer than the function, which says why, can run."""
+    stack = new_stack()
+    new_cluster(stack)
+    (function,) = (
+        found["Properties"]
+        for found in resources_of(stack, "AWS::Lambda::Function").values()
+        if found["Properties"]["Handler"] == "slurm_topology.aws_lambda.handler.handle"
+    )
+    assert function["Timeout"] == 900
+    for kind in (PLAN, INITIAL):
+        assert properties_of(stack, kind)["ServiceTimeout"] == "1200"
+
+
+def prefix_and_fingerprints(*groups: Any, **properties: Any) -> tuple[str, str, str]:
+    stack = new_stack()
+    new_cluster(stack, *groups, **properties)
+    plan, initial = properties_of(stack, PLAN), properties_of(stack, INITIAL)
+    return plan["LifecyclePrefix"], plan["Fingerprint"], initial["Fingerprint"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"groups": (controller(), p5(count=9))},
+        {"groups": (controller(), p5(partition="other"))},
+        {"topology": Topology.tree()},
+        {"topology": Topology.auto(mode=TopologyMode.OBSERVE)},
+        {"slurm_version": "25.11"},
+    ],
+    ids=str,
+)
+def test_a_change_of_the_plan_goes_to_a_prefix_of_its_own(change: dict[str, Any]) -> None:
+    """What the old plan wrote stays in force until the update has succeeded."""
+    before = prefix_and_fingerprints()
+    after = prefix_and_fingerprints(*change.pop("groups", ()), **change)
+    assert all(old != new for old, new in zip(before, after, strict=True))
+    assert before[0].rpartition("/")[0] == after[0].rpartition("/")[0]
+
+
+def test_nothing_changed_nothing_runs() -> None:
+    assert prefix_and_fingerprints() == prefix_and_fingerprints()
+
+
+def test_a_change_of_your_scripts_is_a_change(tmp_path: Path) -> None:
+    script = tmp_path / "setup.sh"
+    script.write_text("true\n")
+    before = prefix_and_fingerprints(lifecycle=Lifecycle.extend(tmp_path))
+    script.write_text("false\n")
+    after = prefix_and_fingerprints(lifecycle=Lifecycle.extend(tmp_path))
+    assert before[0] != after[0]
+
+
+def test_parameters_are_part_of_the_fingerprint_as_references() -> None:
+    """A parameter's value is not known at synth; when it changes, the property itself does."""
+    stack = new_stack()
+    count = CfnParameter(stack, "Count", type="Number").value_as_number
+    new_cluster(stack, controller(), p5(count=count))  # type: ignore[arg-type]
+    assert properties_of(stack, PLAN)["Groups"][1]["Count"] == {"Ref": "Count"}
+
+
+def statements(stack: Stack, role: str) -> dict[str, dict[str, Any]]:
+    """Sid → statement, of all policies of the role whose logical id contains ``role``."""
+    return {
+        statement.get("Sid", str(index)): statement
+        for policy in resources_of(stack, "AWS::IAM::Policy").values()
+        if any(role in str(name) for name in policy["Properties"]["Roles"])
+        for index, statement in enumerate(policy["Properties"]["PolicyDocument"]["Statement"])
+    }
+
+
+def test_what_the_handler_may_do() -> None:
+    stack = new_stack()
+    new_cluster(stack)
+    found = statements(stack, "HandlerRole")
+    assert set(found) == {"0", "ReadBundle", "LifecycleFiles", "InstanceTypes", "ReadNodes"}
+    (cluster_id,) = resources_of(stack, CLUSTER)
+    assert found["ReadNodes"]["Resource"] == {"Fn::GetAtt": [cluster_id, "ClusterArn"]}
+    assert "/hyperpod-slurm/" in str(found["LifecycleFiles"]["Resource"])
+    assert "*" not in str(found["ReadBundle"]["Resource"])
+    assert not any("Delete" in str(statement["Action"]) for statement in found.values())
+
+
+def test_only_with_a_training_plan_the_handler_asks_about_it() -> None:
+    stack = new_stack()
+    new_cluster(stack, controller(), p5(capacity=Capacity.training_plan(PLAN_ARN)))
+    found = statements(stack, "HandlerRole")
+    assert found["TrainingPlans"]["Resource"] == PLAN_ARN
+    assert str(found["UltraServers"]["Resource"]).endswith(":reserved-capacity/*']]}")
+
+
+def test_users_of_the_cluster_get_nothing_that_only_the_agent_needs() -> None:
+    """Jobs run with the nodes' role: no metrics of the agent, no view of other clusters."""
+    stack = new_stack()
+    new_cluster(stack)
+    nodes, controllers = statements(stack, "ExecutionRole"), statements(stack, "ControllerRole")
+    assert set(controllers) - set(nodes) == {"AgentCluster", "AgentTopology", "AgentMetrics"}
+    assert set(nodes) == {
+        "DescribeVpc",
+        "NetworkInterfaces",
+        "TagNetworkInterfaces",
+        "LifecycleFiles",
+        "ListLifecycleFiles",
+    }
+    condition = controllers["AgentMetrics"]["Condition"]
+    assert condition == {"StringEquals": {"cloudwatch:namespace": "SlurmTopology"}}
+
+
+def test_brought_roles_get_what_they_need() -> None:
+    stack = new_stack()
+    role = iam.Role(stack, "Mine", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))
+    new_cluster(stack, execution_role=role)
+    assert {"LifecycleFiles", "AgentMetrics"} <= set(statements(stack, "Mine"))
+    roles = [group["ExecutionRole"] for group in properties_of(stack, CLUSTER)["InstanceGroups"]]
+    assert roles == [stack.resolve(role.role_arn)] * 2
+
+
+def test_options_of_the_handler() -> None:
+    stack = new_stack()
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
+    options = HandlerOptions(log_retention=logs.RetentionDays.ONE_WEEK, tracing=lambda_.Tracing.ACTIVE, vpc=vpc)
+    new_cluster(stack, handler=options)
+    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
+    assert function["Properties"]["TracingConfig"] == {"Mode": "Active"}
+    assert function["Properties"]["VpcConfig"]["SubnetIds"]
+    retention = [
+        group["Properties"]["RetentionInDays"] for group in resources_of(stack, "AWS::Logs::LogGroup").values()
+    ]
+    assert sorted(retention) == [7, 30]
+    found = statements(stack, "HandlerRole")
+    assert "ec2:CreateNetworkInterface" in found["NetworkInterfaces"]["Action"]
+    assert "xray:PutTraceSegments" in found["Tracing"]["Action"]
+
+
+def test_tracing_is_off_by_default() -> None:
+    stack = new_stack()
+    new_cluster(stack)
+    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
+    assert "TracingConfig" not in function["Properties"]
+
+
+def test_outputs_say_where_everything_is() -> None:
+    stack = new_stack()
+    new_cluster(stack)
+    names = {name[len("Cluster") : -8] for name in template_of(stack)["Outputs"]}
+    assert names == {
+        "Arn",
+        "LifecycleS3Uri",
+        "TopologyPlanS3Uri",
+        "DefaultTopology",
+        "PartitionTopologies",
+        "InitialTopologyS3Uri",
+        "InitialTopologySummary",
+    }
