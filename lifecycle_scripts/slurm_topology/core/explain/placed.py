@@ -149,7 +149,7 @@ def _caveats(job: Job | None, verdict: Verdict) -> list[str]:
         if job.features:
             caveats.append(f"the job asked for features ({job.features}), which are not looked at here")
         caveats.append(
-            "Slurm keeps no record of its choice: it doesn't try everything, it forgets jobs MinJobAge after their end, "
+            "Slurm keeps no record of its choice: it doesn't try everything, it forgets jobs MinJobAge after they end, "
             "nodes may have been kept for another job, and the topology may have been another one"
         )
     return caveats
