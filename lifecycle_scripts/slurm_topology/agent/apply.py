@@ -30,6 +30,7 @@ from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.slurm_conf import SlurmConf, with_topology_plugin, without_topology_plugin
 from slurm_topology.agent.state import Original, Store, Transaction
 from slurm_topology.agent.text import digest
+from slurm_topology.core import compare
 from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyError
 from slurm_topology.core.model import ClusterTopology, Finding
 from slurm_topology.core.slurm_version import SlurmVersion
@@ -38,6 +39,7 @@ __all__ = ["Applied", "Applier", "Change", "as_map"]
 
 POLL_SECONDS = 0.05
 LOG_WORDS = ("fatal", "error")
+REASON_LENGTH = 400  # characters of slurmctld's log that go into a message
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Change:
     assignments: dict[str, str]
     held_before: list[str]
     reconfigure: bool = True
+    exempt: readback.Exempt | None = None
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,7 @@ class Applier:
                 self._verify(change, version)
         except (SlurmTopologyError, OSError) as error:
             stage = error.stage if isinstance(error, ApplyError) else "write"
-            restored = self.restore(seen)
-            self.release(change.held_before)
-            self.store.end_transaction()
-            raise ApplyError(f"{error}. {restored}", stage) from error
+            raise ApplyError(f"{error}. {self._undo(change, seen)}", stage) from error
         found += self.assign(change.assignments)
         released = self.release(change.held_before)
         return Applied(change.reconfigure, seconds, released, found)
@@ -154,11 +154,12 @@ class Applier:
             raise ApplyError(f"{step.what} can't be written beside {conf.path}: {error.strerror}", "write") from error
 
     def _write_plugin(self, plugin: str | None, path: Path) -> None:
+        read_from = self.files.signature(path)
         text = self.files.read_text(path)
         if text is None:
             raise ApplyError(f"{path} has gone while it was to be changed", "write")
         edited = without_topology_plugin(text) if plugin is None else with_topology_plugin(text, plugin)
-        self.files.write_atomically(path, edited)
+        self.files.write_atomically(path, edited, unless_changed_since=read_from)
 
     def _reconfigure(self, seen: Observation) -> float:
         """Reconfigure and wait for the answer to a ping. Returns Slurm's own time in seconds. Raises ApplyError."""
@@ -179,9 +180,8 @@ class Applier:
     def _log_words(self, log: Path | None, offset: int) -> str:
         """slurmctld's own words since ``offset``: scontrol only ever says "Unspecified error"."""
         lines = self.files.read_from(log, offset).splitlines() if log else []
-        return "; ".join(line.partition("] ")[2] or line for line in lines if any(word in line for word in LOG_WORDS))[
-            -400:
-        ]
+        reasons = (line.partition("] ")[2] or line for line in lines if any(word in line for word in LOG_WORDS))
+        return "; ".join(reasons)[-REASON_LENGTH:]
 
     def answers(self, seconds: float) -> bool:
         """Wait until a controller answers a ping."""
@@ -202,12 +202,9 @@ class Applier:
             _, seen = observe.in_force(self.slurm, version)
         except CommandError as error:
             raise ApplyError(f"the topology can't be read back: {error}", "read-back") from error
-        if change.topology is not None:
-            wrong = readback.disagreements(change.topology, seen)
-            if wrong:
-                raise ApplyError(
-                    "Slurm runs with another topology than was published: " + "; ".join(map(str, wrong)), "read-back"
-                )
+        if change.topology is not None and not readback.agrees(change.topology, seen, change.exempt):
+            what = compare.diff(change.topology, seen)
+            raise ApplyError(f"Slurm runs with another topology than was published: {what}", "read-back")
 
     # ---- after
 
@@ -237,25 +234,33 @@ class Applier:
 
     # ---- undo
 
-    def restore(self, seen: Observation) -> str:
-        """Put back what was on disk and make sure that slurmctld runs with it.
+    def _undo(self, change: Change, seen: Observation) -> str:
+        """Put back what was on disk, see that slurmctld runs with it, free the jobs. Says what was done.
 
-        Returns what was done, for the message.
+        The journal stays when the files can't be put back: then the next pass tries again.
         """
         conf, version = _known(seen)
         try:
-            for step in steps_between(self.on_disk(conf), seen.disk, version):
+            for step in steps_between(observe.disk_state(self.files, conf.path), seen.disk, version):
                 self.write_step(step, conf)
-        except (ApplyError, OSError) as error:
+        except (SlurmTopologyError, OSError) as error:
             return f"The files could not be put back: {error}"
-        return f"The files are as they were; {self._revive(seen, version)}"
-
-    def on_disk(self, conf: SlurmConf) -> DiskState:
-        """The state of the configuration folder now."""
-        return observe.disk_state(self.files, conf.path)
+        revived = self._revive(seen, version)
+        self.release(change.held_before)
+        self.store.end_transaction()
+        return f"The files are as they were; {revived}"
 
     def _revive(self, seen: Observation, version: SlurmVersion) -> str:
-        """Slurm runs with the old topology, or is made to."""
+        """Slurm runs with the old topology, or is made to.
+
+        A Slurm that can't be asked now is the next pass's business.
+        """
+        try:
+            return self._run_with(seen, version)
+        except CommandError as error:
+            return f"slurmctld can't be asked: {error}"
+
+    def _run_with(self, seen: Observation, version: SlurmVersion) -> str:
         if not self.answers(self.settings.slurmctld_wait_seconds):
             if unit_state(self.shell, self.settings.slurmctld_unit) == "failed":
                 start_unit(self.shell, self.settings.slurmctld_unit)

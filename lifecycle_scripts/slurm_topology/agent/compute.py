@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from slurm_topology.agent.disk import DiskState, flat_like
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.places import Place, last_known, remembered
 from slurm_topology.core import inventory, pipeline
-from slurm_topology.core.model import Capability, ClusterTopology, Finding, Inventory, Node, NodeRole, Partition
+from slurm_topology.core.model import (
+    Capability,
+    ClusterTopology,
+    Finding,
+    Inventory,
+    Node,
+    NodeRole,
+    Partition,
+    Severity,
+    TopologyKind,
+)
 from slurm_topology.core.pipeline import Rendering
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Wanted", "compute", "nodes_to_place"]
+__all__ = ["Wanted", "compute", "nodes_to_place", "seed"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +37,14 @@ class Wanted:
     target: DiskState | None  # what the configuration folder should be; None when errors forbid to write
     assignments: dict[str, str]  # partition → topology (25.05+)
     incomplete: tuple[str, ...]  # nodes whose network could tell their place, and hasn't yet
+    missing: int  # instances that Slurm doesn't have as nodes yet
     places: dict[str, Place]  # last-known places, to be remembered
     findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def complete(self) -> bool:
+        """Every instance is a node, and every node's place is known."""
+        return not self.incomplete and not self.missing
 
     @property
     def topology(self) -> ClusterTopology:
@@ -47,21 +64,32 @@ def compute(seen: Observation, places: Mapping[str, Place], *, opt_out: bool) ->
         groups=seen.plan.groups if seen.plan else (),
         partitions=tuple(_partitions(seen)),
     )
-    rendering = pipeline.compute(
-        inventory_now,
-        seen.version,
-        last_known=last_known(inventory_now, places),
-        wanted=seen.plan.wanted if seen.plan else None,
-        block_sizes=seen.plan.block_sizes if seen.plan else (),
-    )
+    wishes = seen.plan.wanted if seen.plan else None
+    block_sizes = seen.plan.block_sizes if seen.plan else ()
+    known = last_known(inventory_now, places)
+    rendering = pipeline.compute(inventory_now, seen.version, last_known=known, wanted=wishes, block_sizes=block_sizes)
     return Wanted(
         rendering=rendering,
         inventory=inventory_now,
-        target=_target(seen, rendering, seen.version, opt_out),
+        target=None if _refused(findings) else _target(seen, rendering, seen.version, opt_out),
         assignments=_assignments(rendering.topology) if seen.version.has_topology_yaml else {},
         incomplete=tuple(_incomplete(inventory_now)),
+        missing=_missing(inventory_now, seen),
         places=remembered(inventory_now, places),
         findings=findings + rendering.findings,
+    )
+
+
+def seed(seen: Observation, wanted: Wanted, *, opt_out: bool) -> Wanted:
+    """What to publish while places are unknown and something has to be published: flat, so that every node and every
+    size of job works, and nodes that come later need nothing."""
+    assert seen.version is not None  # noqa: S101 (else nothing would be wanted)
+    rendering = pipeline.compute(wanted.inventory, seen.version, wanted=TopologyKind.FLAT)
+    return replace(
+        wanted,
+        rendering=rendering,
+        target=_target(seen, rendering, seen.version, opt_out),
+        assignments=_assignments(rendering.topology) if seen.version.has_topology_yaml else {},
     )
 
 
@@ -109,8 +137,21 @@ def _target(seen: Observation, rendering: Rendering, version: SlurmVersion, opt_
     return disk._replace(plugin=rendering.plugin) if flat_like(rendering.plugin) else None
 
 
+def _refused(findings: Iterable[Finding]) -> bool:
+    """The sources contradict each other in a way that leaves no telling who sits where."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
+
+
 def _assignments(topology: ClusterTopology) -> dict[str, str]:
     return dict(sorted(topology.partitions.items()))
+
+
+def _missing(inventory_now: Inventory, seen: Observation) -> int:
+    """Instances of compute groups, planned or listed by HyperPod, that aren't nodes yet."""
+    nodes = Counter(node.group for node in inventory_now.nodes)
+    listed = Counter(each.group for each in seen.resource_config.instances) if seen.resource_config else Counter[str]()
+    compute = (group for group in inventory_now.groups if group.role is NodeRole.COMPUTE)
+    return sum(max(0, max(group.count or 0, listed[group.name]) - nodes[group.name]) for group in compute)
 
 
 def _incomplete(inventory_now: Inventory) -> Iterator[str]:

@@ -39,6 +39,7 @@ class Situation:
 
     seen: Observation
     wanted: Wanted | None  # None: nothing could be computed
+    seed: Wanted | None  # in first boot, as long as places are unknown: what to publish meanwhile, if need be
     picture: Picture | None  # how wanted, disk and Slurm compare; None without wanted
     disk_verdict: Rehearsal | None  # only asked for when slurmctld is down
     state: AgentState
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
 
     seen: Observation
     wanted: Wanted
+    seed: Wanted | None
     picture: Picture
     state: AgentState
     settings: Settings
@@ -68,7 +70,13 @@ def decide(situation: Situation) -> Decision:
     if situation.picture is None:
         return _nothing(Reason.CHECK_FAILED)
     compared = Compared(
-        situation.seen, situation.wanted, situation.picture, situation.state, situation.settings, situation.mode
+        situation.seen,
+        situation.wanted,
+        situation.seed,
+        situation.picture,
+        situation.state,
+        situation.settings,
+        situation.mode,
     )
     for each in IS_THERE_A_NEED:
         answer = each(compared)
@@ -159,12 +167,19 @@ def _yielding(compared: Compared) -> Decision | None:
 
 
 def _waiting_for_places(compared: Compared) -> Decision | None:
-    """First boot: labels come one by one. While everything works as it is, publish once, when they are all there."""
-    wanted, state, now = compared.wanted, compared.state, compared.seen.now
-    late = state.first_pass_at > 0 and now - state.first_pass_at > compared.settings.first_boot_seconds
-    if state.complete_once or late or not wanted.incomplete or compared.picture.broken:
+    """First boot: nodes and labels come one by one. Publish once, when they are all there.
+
+    While everything works as it is, nothing is done until then; what doesn't work gets the seed, under which it does.
+    """
+    seed = compared.seed
+    if seed is None:
         return None
-    return _nothing(Reason.WAITING_FOR_PLACES, findings.waiting_for_places(wanted.incomplete))
+    found = findings.waiting_for_places(compared.wanted.incomplete, compared.wanted.missing)
+    if not compared.picture.broken:
+        return _nothing(Reason.WAITING_FOR_PLACES, found)
+    if seed.target is None or _wait_for_ceiling(compared) > 0:
+        return None  # the questions below say why not
+    return Decision(Action.PUBLISH, Reason.SEEDED, seed.target, seed.topology, dict(seed.assignments), (found,))
 
 
 def _overrides(compared: Compared) -> Decision | None:
@@ -190,9 +205,13 @@ def _backing_off(compared: Compared) -> Decision | None:
 
 
 def _ceiling(compared: Compared) -> Decision | None:
-    per_minute = compared.settings.reconfigures_per_minute
-    wait = pace.seconds_until_allowed(compared.state.reconfigures, compared.seen.now, per_minute)
+    wait = _wait_for_ceiling(compared)
     return _nothing(Reason.CEILING, again=wait) if wait > 0 else None
+
+
+def _wait_for_ceiling(compared: Compared) -> float:
+    per_minute = compared.settings.reconfigures_per_minute
+    return pace.seconds_until_allowed(compared.state.reconfigures, compared.seen.now, per_minute)
 
 
 IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
@@ -209,14 +228,15 @@ IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
 
 
 def _act(compared: Compared) -> Decision:
-    picture = compared.picture
-    target, assignments = compared.wanted.target, dict(compared.wanted.assignments)
+    picture, wanted = compared.picture, compared.wanted
+    all_assigned, wrongly_assigned = dict(wanted.assignments), dict(picture.assignments)
     if picture.disk_right and picture.force_right:
-        return Decision(Action.ASSIGN, Reason.UNASSIGNED, None, dict(picture.assignments))
+        return Decision(Action.ASSIGN, Reason.UNASSIGNED, None, None, wrongly_assigned)
     if picture.disk_right:
-        return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, assignments)
+        return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, wanted.topology, all_assigned)
     if picture.force_right:
-        return Decision(Action.RESTORE_FILE, Reason.FILE_WRONG, target, dict(picture.assignments))
+        return Decision(Action.RESTORE_FILE, Reason.FILE_WRONG, wanted.target, wanted.topology, wrongly_assigned)
+    reason = Reason.REVERTED if picture.foreign else Reason.CHANGED
     if compared.mode is Mode.REPAIR:
-        return Decision(Action.PUBLISH, Reason.REPAIRED, target, assignments)
-    return Decision(Action.PUBLISH, Reason.REVERTED if picture.foreign else Reason.CHANGED, target, assignments)
+        reason = Reason.REPAIRED
+    return Decision(Action.PUBLISH, reason, wanted.target, wanted.topology, all_assigned)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from slurm_topology.agent.disk import DiskState
-from slurm_topology.core.model import Finding
+from slurm_topology.core.model import ClusterTopology, Finding
 
 __all__ = ["Action", "Decision", "Reason"]
 
@@ -48,6 +48,7 @@ class Reason(str, Enum):
     CEILING = "ceiling"
     # something
     CHANGED = "changed"
+    SEEDED = "seeded"
     REVERTED = "reverted"
     REPAIRED = "repaired"
     NOT_LOADED = "not-loaded"
@@ -64,6 +65,7 @@ class Decision:
     action: Action
     reason: Reason
     target: DiskState | None = None
+    topology: ClusterTopology | None = None  # what the target means
     assignments: dict[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     again_after_seconds: float | None = None

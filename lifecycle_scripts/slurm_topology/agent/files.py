@@ -82,11 +82,14 @@ class Files:
 
     # ---- writing
 
-    def write_atomically(self, path: Path, text: str, *, mode: int | None = None) -> None:
+    def write_atomically(
+        self, path: Path, text: str, *, mode: int | None = None, unless_changed_since: Signature | None = None
+    ) -> None:
         """Replace a file in one step and make that last. ``mode`` None: as it was, 0644 for a new one.
 
-        Raises OSError; then the old file is untouched and no temporary one stays behind (if the disk lets us remove
-        it).
+        ``unless_changed_since``: what the file was when it was read; when another writer has been there since, nothing
+        is written (EBUSY). Raises OSError; then the old file is untouched and no temporary one stays behind (if the
+        disk lets us remove it).
         """
         target = self.resolve(path)
         temporary = target.with_name(target.name + TEMPORARY)
@@ -99,6 +102,8 @@ class Files:
                 self._sync(descriptor)
             finally:
                 os.close(descriptor)
+            if unless_changed_since is not None and self.signature(target) != unless_changed_since:
+                raise OSError(errno.EBUSY, "it was changed by another program meanwhile", str(target))
             self._rename(temporary, target)
         except OSError:
             with contextlib.suppress(OSError):
@@ -145,6 +150,10 @@ class Files:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Copy a file's bytes to a place that needn't last. Raises OSError."""
+        shutil.copyfile(source, target)
 
     def write_scratch(self, path: Path, text: str) -> None:
         """Write a file that nobody else reads and that needn't last."""

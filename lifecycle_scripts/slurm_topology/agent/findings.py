@@ -13,6 +13,7 @@ __all__ = [
     "not_assigned",
     "not_readable",
     "not_rehearsed",
+    "override_found",
     "override_in_the_way",
     "paused",
     "rescued",
@@ -69,9 +70,12 @@ def paused(reason: str) -> Finding:
     )
 
 
-def waiting_for_places(nodes: Sequence[str]) -> Finding:
-    message = f"the place of {len(nodes)} nodes isn't known yet, {nodes[0]} first; all nodes work meanwhile"
-    return Finding("AGENT021", INFO, nodes[0], message)
+def waiting_for_places(nodes: Sequence[str], missing: int) -> Finding:
+    message = (
+        f"first boot: the place of {len(nodes)} nodes isn't known yet, and {missing} instances aren't in Slurm yet; "
+        "the topology is made when they are all there, and all nodes work meanwhile"
+    )
+    return Finding("AGENT021", INFO, nodes[0] if nodes else "cluster", message)
 
 
 def override_in_the_way(node: str, override: str) -> Finding:
@@ -80,6 +84,13 @@ def override_in_the_way(node: str, override: str) -> Finding:
         "slurmctld would refuse it, and not start any more"
     )
     return Finding("AGENT022", ERROR, node, message, f"scontrol update NodeName={node} Topology=")
+
+
+def override_found(nodes: Sequence[str]) -> Finding:
+    message = (
+        f"{len(nodes)} nodes have an override Topology= of their own, {nodes[0]} first: it beats the topology file"
+    )
+    return Finding("AGENT029", WARNING, nodes[0], message, f"scontrol update NodeName={','.join(nodes[:8])} Topology=")
 
 
 def conf_ahead(nodes: Sequence[str]) -> Finding:

@@ -79,10 +79,17 @@ class Pass:
         seen = observer.look(self.now)
         mode = self._mode(seen)
         self.known_places = self.store.load_places()
-        wanted = compute.compute(seen, self.known_places, opt_out=mode is Mode.OWN and seen.manager_active)
+        opt_out = mode is Mode.OWN and seen.manager_active
+        wanted = compute.compute(seen, self.known_places, opt_out=opt_out)
         drawn = picture.draw(seen, wanted, state) if wanted is not None and wanted.target is not None else None
         pause = self.store.load_pause()
-        return Situation(seen, wanted, drawn, self._disk_verdict(seen), state, pause, world.settings, mode)
+        seed = compute.seed(seen, wanted, opt_out=opt_out) if wanted and self._first_boot(state, wanted) else None
+        return Situation(seen, wanted, seed, drawn, self._disk_verdict(seen), state, pause, world.settings, mode)
+
+    def _first_boot(self, state: AgentState, wanted: Wanted) -> bool:
+        """The cluster has never been complete, and there is still time to wait for that."""
+        late = state.first_pass_at > 0 and self.now - state.first_pass_at > self.world.settings.first_boot_seconds
+        return not (state.complete_once or late or wanted.complete)
 
     def _mode(self, seen: Observation) -> Mode:
         """The plan's mode, unless agent.json says another one."""
@@ -107,13 +114,14 @@ class Pass:
             return rescue.rescue(self.applier, seen, wanted, self.world.history)
         if decision.action is Action.ASSIGN:
             return Applied(False, 0.0, (), self.applier.assign(decision.assignments))
-        if decision.target is None or wanted is None:
+        if decision.target is None or decision.topology is None:
             raise ApplyError("nothing to apply was computed", "decide")
         held = self._held_before(situation, transaction)
         reconfigure = decision.action is not Action.RESTORE_FILE
-        change = Change(decision.target, wanted.topology, decision.assignments, held, reconfigure)
+        exempt = picture.exempt(seen.slurm)
+        change = Change(decision.target, decision.topology, decision.assignments, held, reconfigure, exempt)
         applied = self.applier.apply(change, seen)
-        self._write_history(decision, seen, wanted)
+        self._write_history(decision, seen)
         self.store.end_transaction()
         return applied
 
@@ -132,14 +140,14 @@ class Pass:
             self.applier.release(transaction.held_jobs)
         self.store.end_transaction()
 
-    def _write_history(self, decision: Decision, seen: Observation, wanted: Wanted) -> None:
-        assert decision.target is not None and seen.conf is not None  # noqa: S101, PT018 (nothing is applied without)
+    def _write_history(self, decision: Decision, seen: Observation) -> None:
+        assert decision.target and decision.topology and seen.conf  # noqa: S101, PT018 (nothing is applied without)
         self.world.history.add(
             at=self.world.clock.now(),
             reason=decision.reason.value,
             slurm_version=str(seen.version),
             conf_path=seen.conf.path,
-            summary=picture.summary(seen, wanted),
+            summary=picture.summary(seen, decision.topology),
             disk=as_map(decision.target),
         )
 
@@ -180,8 +188,9 @@ class Pass:
         """Slurm's triggers call a program that touches a file of SlurmUser's."""
         if self.world.files.signature(triggers.NOTIFIER_PATH) is None:
             return  # run from a checkout: nothing is installed that Slurm could call
-        self.world.prepare_request(seen.slurm.slurm_user if seen.slurm else "root")
-        if armed := triggers.arm(self.world.slurm):
+        user = seen.slurm.slurm_user if seen.slurm else "root"
+        self.world.prepare_request(user)
+        if armed := triggers.arm(self.world.slurm, user):
             self.world.log.event("triggers-set", events=",".join(armed))
 
     def _failed(self, state: AgentState, decision: Decision, error: Exception) -> AgentState:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from slurm_topology.agent import findings, jobs, pace, writers
 from slurm_topology.agent.apply import Applied
 from slurm_topology.agent.decide import Situation
 from slurm_topology.agent.decision import Decision, Reason
+from slurm_topology.agent.picture import exempt
 from slurm_topology.agent.record import News, PassRecord, written_digests
 from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.state import AgentState
@@ -47,7 +49,7 @@ def record_of(
         released=done.released,
         nodes=len(view.nodes) if view else 0,
         unplaced=len(unplaced),
-        findings=(*_seen(situation), *_told(unplaced), *decision.findings, *done.findings),
+        findings=(*_seen(situation), *_told(unplaced, exempt(view).elsewhere), *decision.findings, *done.findings),
         again_after_seconds=decision.again_after_seconds if applied is None else LOOK_AGAIN_SECONDS,
     )
 
@@ -58,8 +60,11 @@ def _seen(situation: Situation | None) -> tuple[Finding, ...]:
     return (*situation.seen.findings, *(situation.wanted.findings if situation.wanted else ()))
 
 
-def _told(unplaced: tuple[str, ...]) -> tuple[Finding, ...]:
-    return (findings.unplaced(unplaced),) if unplaced else ()
+def _told(unplaced: Sequence[str], overridden: Collection[str]) -> Iterator[Finding]:
+    if unplaced:
+        yield findings.unplaced(unplaced)
+    if overridden:
+        yield findings.override_found(sorted(overridden))
 
 
 def after_success(
@@ -107,6 +112,6 @@ def news_of(situation: Situation) -> News:
         conf_path=seen.conf.path if seen.conf else "",
         conf_files=sorted({line.file for line in seen.conf.lines}) if seen.conf else [],
         slurm_version=str(seen.version) if seen.version else "",
-        complete=wanted is not None and not wanted.incomplete,
+        complete=wanted is not None and wanted.complete,
         written=written_digests(seen.disk),
     )

@@ -16,7 +16,7 @@ from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, Tree
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Picture", "draw", "meaning_of", "summary", "unplaced_nodes"]
+__all__ = ["Picture", "draw", "exempt", "meaning_of", "summary", "unplaced_nodes"]
 
 BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
 
@@ -67,10 +67,10 @@ def meaning_of(disk: DiskState, version: SlurmVersion) -> ClusterTopology | None
         return None
 
 
-def summary(seen: Observation, wanted: Wanted) -> str:
+def summary(seen: Observation, wanted: ClusterTopology) -> str:
     """The change in one line, for the history."""
     old = meaning_of(seen.disk, seen.version) if seen.version else None
-    return str(compare.diff(old, wanted.topology)) if old is not None else "nothing usable was there before"
+    return str(compare.diff(old, wanted)) if old is not None else "nothing usable was there before"
 
 
 def _disk_right(disk: DiskState, wanted: Wanted, version: SlurmVersion) -> bool:
@@ -97,7 +97,15 @@ def _force_right(seen: Observation, wanted: Wanted) -> bool:
         and not (flat_like(view.plugin) and flat_like(plugin))
     ):
         return False
-    return not readback.disagreements(wanted.topology, view.in_force)
+    return readback.agrees(wanted.topology, view.in_force, exempt(view))
+
+
+def exempt(view: SlurmView | None) -> readback.Exempt:
+    """Nodes that Slurm may show elsewhere than the file says."""
+    nodes = view.nodes if view else ()
+    return readback.Exempt(
+        {node.name for node in nodes if node.topology}, {node.name for node in nodes if "POWERED_DOWN" in node.states}
+    )
 
 
 def _assignments(view: SlurmView | None, wanted: Wanted) -> dict[str, str]:

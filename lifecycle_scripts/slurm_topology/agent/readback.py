@@ -9,14 +9,15 @@ topologies, empty when a topology.conf is in force). Both are what Slurm prints,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from slurm_topology.core import hostlist
+from slurm_topology.core import compare, hostlist
 from slurm_topology.core.errors import HostListError
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 
-__all__ = ["FLAT", "Disagreement", "disagreements", "read_topoconf", "read_topology"]
+__all__ = ["FLAT", "Exempt", "agrees", "read_topoconf", "read_topology"]
 
 FIELD = re.compile(r"(\w+)=(\S*)")
 ENTRY = re.compile(
@@ -26,14 +27,7 @@ NUMBER = re.compile(r"^\s*-\s+(\d+)\s*$")
 NODES_LIMIT = 200_000
 
 
-FLAT = ClusterTopology((NamedTopology("default", Flat(), True),))
-
-
-class Disagreement(NamedTuple):
-    """One way in which Slurm's view differs from what was wanted."""
-
-    topology: str
-    message: str
+FLAT = ClusterTopology((NamedTopology("", Flat(), True),))
 
 
 def read_topology(text: str) -> ClusterTopology:
@@ -55,7 +49,7 @@ def read_topology(text: str) -> ClusterTopology:
     if not blocks and not switches:
         return ClusterTopology()
     body = Blocks(tuple(sorted(sizes)), tuple(blocks)) if blocks else Tree(tuple(switches))
-    return ClusterTopology((NamedTopology("default", body, True),))
+    return ClusterTopology((NamedTopology("", body, True),))
 
 
 def read_topoconf(text: str) -> ClusterTopology | None:
@@ -119,61 +113,61 @@ def expand(text: str) -> list[str]:
         return []
 
 
-def disagreements(
-    wanted: ClusterTopology, seen: ClusterTopology, *, absent_allowed: bool = False
-) -> list[Disagreement]:
-    """Where Slurm's view differs from the wanted one; empty when every node sits where it should.
+class Exempt(NamedTuple):
+    """Nodes that aren't where the file says, and for a reason."""
 
-    Names of the topologies are compared only when there is more than one (`scontrol show topology` doesn't tell
-    them). Block sizes above the base aren't compared: Slurm shows only those that its blocks can fill.
-    ``absent_allowed``: nodes may be missing in the view (25.11.0 to .2 leave powered-down nodes out of blocks).
+    elsewhere: Collection[str] = ()  # an override of their own places them
+    absent: Collection[str] = ()  # powered down: 25.11.0 to .2 leave those out of blocks until a reconfigure
+
+
+def agrees(wanted: ClusterTopology, seen: ClusterTopology, exempt: Exempt | None = None) -> bool:
+    """Whether Slurm's view means the same as the wanted topology, apart from the exempt nodes.
+
+    Block sizes above the base aren't compared: Slurm shows only those that its blocks can fill.
     """
-    if len(wanted.topologies) <= 1:
-        pairs = [(topology, seen.topologies[0] if seen.topologies else None) for topology in wanted.topologies]
-    else:
-        named = {topology.name: topology for topology in seen.topologies}
-        pairs = [(topology, named.get(topology.name)) for topology in wanted.topologies]
-    found: list[Disagreement] = []
-    for one, other in pairs:
-        if other is None:
-            found.append(Disagreement(one.name, "Slurm doesn't know this topology"))
-        else:
-            found += (Disagreement(one.name, text) for text in _differences(one.body, other.body, absent_allowed))
-    return found
+    exempt = exempt or Exempt()
+    left_out = {*exempt.elsewhere, *(set(exempt.absent) - _nodes(seen))}
+    shown = {each.name: each.body for each in seen.topologies}
+    single = next(iter(shown.values())) if len(shown) == 1 else None
+    sized = [
+        _with_shown_sizes(each, shown.get(each.name, single if len(wanted.topologies) == 1 else None))
+        for each in wanted.topologies
+    ]
+    return compare.same_meaning(_without(ClusterTopology(tuple(sized)), left_out), _without(seen, left_out))
 
 
-def _differences(wanted: Tree | Blocks | Flat, seen: Tree | Blocks | Flat, absent_allowed: bool) -> Iterator[str]:
-    if type(wanted) is not type(seen):
-        yield f"Slurm has {type(seen).__name__.lower()} where {type(wanted).__name__.lower()} is wanted"
-        return
-    if isinstance(wanted, Tree) and isinstance(seen, Tree):
-        yield from _moved(_leaves(wanted), _leaves(seen), absent_allowed)
-        if _parents(wanted) != _parents(seen):
-            yield "switches hang together differently"
-    if isinstance(wanted, Blocks) and isinstance(seen, Blocks):
-        yield from _moved(_members(wanted), _members(seen), absent_allowed)
-        if [block.name for block in wanted.blocks] != [block.name for block in seen.blocks]:
-            yield "the blocks are in another order"
-        if wanted.block_sizes[:1] != seen.block_sizes[:1] and seen.block_sizes:
-            yield f"the base block size is {seen.block_sizes[0]}, {wanted.block_sizes[:1]} is wanted"
+def _nodes(topology: ClusterTopology) -> set[str]:
+    return {node for each in topology.topologies for unit in _units(each.body) for node in unit.nodes}
 
 
-def _moved(wanted: dict[str, str], seen: dict[str, str], absent_allowed: bool) -> Iterator[str]:
-    wrong = sorted(node for node, unit in wanted.items() if seen.get(node, unit if absent_allowed else None) != unit)
-    extra = sorted(set(seen) - set(wanted))
-    if wrong:
-        yield f"{len(wrong)} nodes are elsewhere or missing, {wrong[0]} first"
-    if extra:
-        yield f"{len(extra)} nodes are there that shouldn't be, {extra[0]} first"
+def _units(body: Tree | Blocks | Flat) -> tuple[Switch, ...] | tuple[Block, ...]:
+    if isinstance(body, Flat):
+        return ()
+    return body.switches if isinstance(body, Tree) else body.blocks
 
 
-def _leaves(tree: Tree) -> dict[str, str]:
-    return {node: switch.name for switch in tree.switches for node in switch.nodes}
+def _with_shown_sizes(wanted: NamedTopology, shown: Tree | Blocks | Flat | None) -> NamedTopology:
+    """The wanted topology with only those block sizes that Slurm shows, when its base is the wanted one."""
+    body = wanted.body
+    if not isinstance(body, Blocks) or not isinstance(shown, Blocks):
+        return wanted
+    sizes = shown.block_sizes
+    same_base = not sizes or (sizes[0] == body.block_sizes[0] and set(sizes) <= set(body.block_sizes))
+    return replace(wanted, body=replace(body, block_sizes=sizes)) if same_base else wanted
 
 
-def _parents(tree: Tree) -> dict[str, str]:
-    return {child: switch.name for switch in tree.switches for child in switch.children}
+def _without(topology: ClusterTopology, nodes: Collection[str]) -> ClusterTopology:
+    if not nodes:
+        return topology
+    return ClusterTopology(tuple(replace(each, body=_body_without(each.body, nodes)) for each in topology.topologies))
 
 
-def _members(blocks: Blocks) -> dict[str, str]:
-    return {node: block.name for block in blocks.blocks for node in block.nodes}
+def _body_without(body: Tree | Blocks | Flat, nodes: Collection[str]) -> Tree | Blocks | Flat:
+    def kept(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in nodes)
+
+    if isinstance(body, Tree):
+        return Tree(tuple(switch._replace(nodes=kept(switch.nodes)) for switch in body.switches))
+    if isinstance(body, Blocks):
+        return replace(body, blocks=tuple(block._replace(nodes=kept(block.nodes)) for block in body.blocks))
+    return body

@@ -1,7 +1,7 @@
 """Run a throw-away slurmctld where it can reach nobody, and tell whether it started. A program of its own: see
 ``rehearse``.
 
-    python3 rehearsal_runner.py SECONDS SLURMCTLD -D -c -f CONF
+    python3 rehearsal_runner.py SECONDS SLURMCTLD -D -f CONF
 
 Exit status: 0 it started · 1 it died · 3 it could not be isolated (why is printed) · 4 neither within SECONDS.
 Standard output: all that it said. It never outlives us, nor we our parent, whatever kills whom.

@@ -1,14 +1,16 @@
 """The rehearsal: would the live slurmctld start with this? Slurm has no configuration test, so we make one.
 
-A throw-away ``slurmctld -D -c`` of the live binary, in an empty network namespace, with those lines of the live
+A throw-away ``slurmctld -D`` of the live binary, in an empty network namespace, with those lines of the live
 slurm.conf that a topology is judged by and a state folder of its own. It says "Running as primary controller" or
 dies, in 0.03 to 0.1 s.
 
-It can't see pending jobs, dynamic nodes and node overrides saved in slurmctld's state.
+The live state of the nodes is copied into that folder, because an override in it (from 25.11 on, a CLOUD node's own
+Topology=) is judged together with the topology. The rehearsal can't see pending jobs and dynamic nodes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Iterator
@@ -78,7 +80,7 @@ class Rehearser:
         with self.files.scratch(self.scratch) as folder:
             self._prepare(folder, disk, conf)
             runner = [sys.executable, "-I", "-S", str(Path(rehearsal_runner.__file__)), str(self.timeout)]
-            argv = [*runner, slurmctld, "-D", "-c", "-f", str(folder / "slurm.conf")]
+            argv = [*runner, slurmctld, "-D", "-f", str(folder / "slurm.conf")]
             try:
                 done = self.shell.run(argv, timeout=self.timeout + 10)
             except CommandError as error:
@@ -86,7 +88,8 @@ class Rehearser:
         return judge(done.returncode, done.stdout + done.stderr)
 
     def _prepare(self, folder: Path, disk: DiskState, conf: SlurmConf) -> None:
-        (folder / "state").mkdir()
+        self.files.make_folder(folder / "state")
+        self._copy_node_state(folder / "state", conf)
         text = "".join(f"{line}\n" for line in rehearsal_conf(conf, disk.plugin, str(folder)))
         self.files.write_scratch(folder / "slurm.conf", text)
         for name, content in disk.topology_files():
@@ -95,6 +98,12 @@ class Rehearser:
             beside = self.files.read_text(Path(conf.path).with_name(name))
             if beside is not None:
                 self.files.write_scratch(folder / name, beside)
+
+    def _copy_node_state(self, folder: Path, conf: SlurmConf) -> None:
+        state = conf.value("StateSaveLocation")
+        if state is not None:
+            with contextlib.suppress(OSError):  # not there before the first start of slurmctld
+                self.files.copy(Path(state) / "node_state", folder / "node_state")
 
 
 def rehearsal_conf(conf: SlurmConf, plugin: str | None, folder: str) -> Iterator[str]:

@@ -6,7 +6,9 @@ crash loop).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from slurm_topology.agent import findings
 from slurm_topology.agent.apply import Applied, Applier
@@ -20,46 +22,59 @@ from slurm_topology.core import render_yaml
 from slurm_topology.core.errors import ApplyError, CommandError
 from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology
 
-__all__ = ["candidates", "rescue"]
+__all__ = ["candidates", "flat", "rescue"]
 
 HISTORY_TRIED = 3  # older topologies are older truths
+OVERRIDE = re.compile(r"Invalid node topology specified (\S+) for")  # "tree:leaf1,block:b2"
 
 
 def candidates(seen: Observation, wanted: Wanted | None, history: History) -> Iterator[tuple[str, DiskState]]:
     """What to try, best first: the wanted topology, what was good lately, flat."""
     if wanted is not None and wanted.target is not None:
         yield "the wanted topology", wanted.target
-    for index, entry in enumerate(history.entries()):
-        if index == HISTORY_TRIED:
-            break
+    for entry in islice(history.entries(), HISTORY_TRIED):
         if seen.conf is not None and entry.conf_path == seen.conf.path:
             yield f"history entry {entry.number}", entry.state
-    yield "flat", _flat(seen)
 
 
-def _flat(seen: Observation) -> DiskState:
-    """Every node is as near as any other: slurmctld always starts with this."""
-    assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
+def flat(seen: Observation, refusals: Iterable[str]) -> DiskState:
+    """Every node is as near as any other: slurmctld always starts with this.
+
+    Topologies that partitions or nodes' own overrides name have to exist; an override accepts any unit of a flat one.
+    ``refusals``: slurmctld's words, which tell the overrides.
+    """
+    assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018 (decide never acts without)
     if not seen.version.has_topology_yaml:
         return seen.disk._replace(plugin=seen.version.flat_plugin)
-    names = sorted({"default", *seen.conf.partition_topologies})
-    flat = ClusterTopology(tuple(NamedTopology(name, Flat(), name == "default") for name in names))
-    return seen.disk._replace(yaml=render_yaml.render(flat))
+    said = (each for text in refusals for override in OVERRIDE.findall(text) for each in override.split(","))
+    overrides = {each.partition(":")[0] for each in said if ":" in each}
+    names = sorted({"default", *seen.conf.partition_topologies, *overrides})
+    topologies = (NamedTopology(name, Flat(), name == "default") for name in names)
+    return seen.disk._replace(yaml=render_yaml.render(ClusterTopology(tuple(topologies))))
 
 
 def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: History) -> Applied:
     """Find a state that slurmctld starts with, write it, see slurmctld answer. Raises ApplyError."""
-    assert seen.conf is not None  # noqa: S101
-    for name, target in candidates(seen, wanted, history):
-        verdict = applier.rehearser.rehearse(target, seen.conf, seen.slurmctld)
-        if verdict.verdict is not Verdict.STARTS:
-            continue
-        applier.remember_original(seen)
-        applier.write(seen, target)
-        _start(applier)
-        if not applier.answers(applier.settings.slurmctld_wait_seconds):
-            raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
-        return Applied(False, 0.0, (), (findings.rescued(name),))
+    name, target = _first_that_starts(applier, seen, wanted, history)
+    applier.remember_original(seen)
+    applier.write(seen, target)
+    _start(applier)
+    if not applier.answers(applier.settings.slurmctld_wait_seconds):
+        raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
+    return Applied(False, 0.0, (), (findings.rescued(name),))
+
+
+def _first_that_starts(
+    applier: Applier, seen: Observation, wanted: Wanted | None, history: History
+) -> tuple[str, DiskState]:
+    assert seen.conf is not None  # noqa: S101 (decide never acts without)
+    refusals: list[str] = []
+    for name, target in chain(candidates(seen, wanted, history), [("flat", None)]):
+        tried = flat(seen, refusals) if target is None else target
+        rehearsal = applier.rehearser.rehearse(tried, seen.conf, seen.slurmctld)
+        if rehearsal.verdict is Verdict.STARTS:
+            return name, tried
+        refusals += rehearsal.reasons
     raise ApplyError("no topology was found that slurmctld starts with, not even flat: see its log", "rehearse")
 
 

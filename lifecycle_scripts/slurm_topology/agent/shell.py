@@ -54,32 +54,37 @@ class Shell:
         """
         return {"PATH": SEARCH_PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SLURM_BITSTR_LEN": "0", **self.extra}
 
-    def run(self, argv: Sequence[str], *, timeout: float, text_in: str | None = None) -> Completed:
-        """Run to the end. Raises CommandError when the program can't be started or outlives ``timeout`` seconds."""
+    def run(self, argv: Sequence[str], *, timeout: float, user: str | None = None) -> Completed:
+        """Run to the end, as another ``user`` if one is named.
+
+        Raises CommandError when the program can't be started or outlives ``timeout`` seconds.
+        """
         try:
             process = subprocess.Popen(
                 list(argv),
-                stdin=subprocess.DEVNULL if text_in is None else subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
                 env=self.environment(),
                 start_new_session=True,
+                user=user,
+                extra_groups=None if user is None else [],
             )
-        except OSError as error:
-            raise CommandError(f"{argv[0]} can't be started: {error.strerror}", argv) from error
+        except (OSError, ValueError) as error:  # ValueError: no such user
+            raise CommandError(f"{argv[0]} can't be started: {error}", argv) from error
         with process:
             try:
-                stdout, stderr = process.communicate(text_in, timeout=timeout)
+                stdout, stderr = process.communicate(timeout=timeout)
             except subprocess.TimeoutExpired as error:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise CommandError(f"{' '.join(argv[:4])} gave no answer within {timeout:g} s", argv) from error
         return Completed(tuple(argv), process.returncode, stdout, stderr)
 
-    def check(self, argv: Sequence[str], *, timeout: float) -> str:
+    def check(self, argv: Sequence[str], *, timeout: float, user: str | None = None) -> str:
         """Run and return standard output. Raises CommandError for any failure."""
-        done = self.run(argv, timeout=timeout)
+        done = self.run(argv, timeout=timeout, user=user)
         if not done.ok:
             message = f"{' '.join(argv[:4])} failed with status {done.returncode}: {done.last_words}"
             raise CommandError(message, argv, done.returncode, done.stderr)

@@ -107,15 +107,19 @@ class Slurm:
         """
         self._ask("scontrol", "update", f"PartitionName={partition}", f"Topology={topology}")
 
-    def set_trigger(self, event: str, program: str) -> None:
-        """Let slurmctld run a program at each such event of any node, for good. Raises CommandError."""
-        self._ask("strigger", "--set", "--node", event, "--flags=PERM", f"--program={program}")
+    def set_trigger(self, event: str, program: str, slurm_user: str) -> None:
+        """Let slurmctld run a program at each such event of any node, for good. Raises CommandError.
 
-    def clear_triggers(self, program: str) -> None:
+        Only SlurmUser may, root neither (trigger_mgr.c: "Attempt to set trigger by uid 0 != SlurmUser").
+        """
+        argv = ["strigger", "--set", "--node", event, "--flags=PERM", f"--program={program}"]
+        self.shell.check(argv, timeout=self.timeout, user=slurm_user)
+
+    def clear_triggers(self, program: str, slurm_user: str) -> None:
         """Forget the triggers that run a program. Raises CommandError."""
         lines = (line.split() for line in self.triggers().splitlines() if line.rstrip().endswith(program))
         for words in lines:
-            self._ask("strigger", "--clear", f"--id={words[0]}")
+            self.shell.check(["strigger", "--clear", f"--id={words[0]}"], timeout=self.timeout, user=slurm_user)
 
     def release(self, jobs: Iterable[str]) -> tuple[str, ...]:
         """Make held jobs eligible again. Returns those that Slurm refused to release (gone by now, for instance)."""

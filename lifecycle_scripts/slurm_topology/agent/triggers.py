@@ -1,6 +1,8 @@
-"""Slurm's own triggers: when a node goes up or down, or slurmctld is reconfigured, it runs our notifier (as SlurmUser).
+"""Slurm's own triggers: when a node goes up or down, slurmctld runs our notifier (as SlurmUser), within 15 s.
 
-Triggers are kept in slurmctld's state and can be lost with it, so every pass that finds one missing sets it again.
+15 s is Slurm's own look at its triggers; a reconfigure in between forgets what happened, and that is why this is only
+one of four ways to notice. Triggers are kept in slurmctld's state and can be lost with it, so a pass that finds one
+missing sets it again.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ def missing(listed: str) -> list[str]:
     return [option for option, event in EVENTS.items() if not any(event in words for words in ours)]
 
 
-def arm(slurm: Slurm) -> list[str]:
+def arm(slurm: Slurm, slurm_user: str) -> list[str]:
     """Set what is missing. Returns what was set; a Slurm that refuses is no harm: the timer looks anyway."""
     try:
         wanted = missing(slurm.triggers())
         for option in wanted:
-            slurm.set_trigger(option, NOTIFIER)
+            slurm.set_trigger(option, NOTIFIER, slurm_user)
     except CommandError:
         return []
     return wanted

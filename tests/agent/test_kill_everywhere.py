@@ -1,0 +1,94 @@
+"""A pass is killed (SIGKILL) at every step of its doors, one after the other, and the cluster is none the worse for it.
+
+After each kill: slurmctld answers and runs with the old topology or the new one, whole; it would start with what is
+on disk; the job that runs still runs, the one that waits is still eligible; and the next pass brings the new topology.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from slurm_lab import Partition, make_nodes
+
+from agent.agent_lab import GB200, AgentLab, Member, blocks_of, tree_of
+
+pytestmark = pytest.mark.slurm
+Make = Callable[..., AgentLab]
+Target = tuple[Sequence[Member], dict[str, str] | None]
+
+NODES = make_nodes(36)
+NAMES = tuple(node.name for node in NODES)
+
+
+def assert_unharmed(lab: AgentLab, running: int, pending: int, where: str) -> None:
+    assert lab.lab.controller.answers(), f"slurmctld is down after a kill at {where}"
+    assert lab.rehearse_disk() == "starts", f"slurmctld wouldn't start after a kill at {where}"
+    jobs = lab.lab.jobs.all()
+    assert jobs[running].placed, where
+    waiting = jobs[pending]
+    assert (waiting.state, waiting.priority > 0) == ("PENDING", True), f"{waiting} after a kill at {where}"
+
+
+def kill_everywhere(lab: AgentLab, targets: tuple[Target, Target]) -> Counter[str]:
+    """Go from one target to the other and back, killed at the first point, the second, and so on until there is none
+    left.
+
+    Returns how many points there were of each kind.
+    """
+    running, pending = lab.lab.jobs.submit(30), lab.lab.jobs.submit(36)
+    lab.lab.jobs.where(running)
+    lab.write_members(*targets[0])
+    lab.settle()
+    lab.write_members(*targets[1])
+    points: list[str] = lab.ask()["points"]
+    lab.settle()
+    in_force = [lab.unit_of()]
+    lab.write_members(*targets[0])
+    lab.settle()
+    in_force.insert(0, lab.unit_of())
+    now, kill_at = 0, 0
+    while True:
+        kill_at += 1
+        wanted = 1 - now
+        lab.write_members(*targets[wanted])
+        answer = lab.ask(kill_at=kill_at)
+        if not answer.get("killed"):
+            break
+        where = f"point {kill_at} ({points[kill_at - 1] if kill_at <= len(points) else '?'})"
+        assert lab.unit_of() in in_force, f"neither the old nor the new topology is in force after a kill at {where}"
+        assert_unharmed(lab, running, pending, where)
+        lab.reconcile()
+        assert lab.unit_of() == in_force[wanted], f"the pass after a kill at {where} didn't bring the new topology"
+        now = wanted
+    assert "error" not in answer
+    return Counter(" ".join(point.split()[:1]) for point in points)
+
+
+@pytest.mark.parametrize("version", ["24.11"])
+def test_killed_at_every_point_while_the_plugin_changes(make_agent_lab: Make, version: str) -> None:
+    """24.11, tree to block and back: two files and three states on the way."""
+    lab = make_agent_lab(version, nodes=36)
+    targets: tuple[Target, Target] = ((tree_of(NODES, 6), None), (blocks_of(NODES, 18), {"train": GB200}))
+    points = kill_everywhere(lab, targets)
+    print(f"\nkilled at {points.total()} points, {version}: {dict(points)}")
+    assert points.total() > 50
+    assert {"create", "write", "fsync", "rename", "start", "during"} <= set(points)
+
+
+def test_killed_at_every_point_with_partitions_of_their_own_topology(make_agent_lab: Make) -> None:
+    """26.05, yaml, a partition's topology set live after the reconfigure."""
+    partitions = (Partition("dev", default=True), Partition("train", NAMES[:18]), Partition("block", NAMES[18:]))
+    lab = make_agent_lab("26.05", nodes=36, partitions=partitions)
+    gb = [replace(each, group="gb") for each in blocks_of(NODES, 18)][18:]
+    types = {"train": "ml.p5.48xlarge", "gb": GB200}
+    targets: tuple[Target, Target] = (
+        ([*tree_of(NODES, 6)[:18], *gb], types),
+        ([*tree_of(NODES, 3)[:18], *gb], types),
+    )
+    points = kill_everywhere(lab, targets)
+    print(f"\nkilled at {points.total()} points, 26.05: {dict(points)}")
+    assert points.total() > 50
+    assert "Topology=block" in lab.lab.scontrol("--oneliner", "show", "partition", "block")
