@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from slurm_topology.core.errors import InputError
+from slurm_topology.core.model import Placement
 from slurm_topology.core.read_resource_config import path_to_leaf, read
 
 
@@ -32,7 +33,7 @@ PATH = ("nn-1", "nn-2", "nn-3")
     ],
 )
 def test_every_label_shape_gives_the_same_path(label: object) -> None:
-    assert read(config(label)).instances[0].network_nodes == PATH
+    assert read(config(label)).instances[0].placement.network_nodes == PATH
 
 
 @pytest.mark.parametrize(
@@ -54,19 +55,18 @@ def test_every_label_shape_gives_the_same_path(label: object) -> None:
     ],
 )
 def test_unknown_labels_are_unknown_and_never_an_error(label: object) -> None:
-    instance = read(config(label)).instances[0]
-    assert (instance.network_nodes, instance.ultraserver_id) == ((), None)
+    assert read(config(label)).instances[0].placement == Placement()
 
 
 def test_no_label_member_at_all() -> None:
     document = config()
     del document["InstanceGroups"][0]["Instances"][0]["InstanceLabel"]
-    assert read(document).instances[0].network_nodes == ()
+    assert read(document).instances[0].placement.network_nodes == ()
 
 
 @pytest.mark.parametrize("key", ["ultraserver-id", "topology.k8s.aws/ultraserver-id"])
 def test_the_ultraserver(key: str) -> None:
-    assert read(config({key: "us-1"})).instances[0].ultraserver_id == "us-1"
+    assert read(config({key: "us-1"})).instances[0].placement.ultraserver_id == "us-1"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_gap_in_the_path_is_not_bridged(layers: list[str | None], path: tuple[
 
 def test_ten_layers_are_in_numerical_order() -> None:
     label = {f"network-node-layer-{n}": f"nn-{n}" for n in range(10, 0, -1)}
-    assert read(config(label)).instances[0].network_nodes == tuple(f"nn-{n}" for n in range(1, 11))
+    assert read(config(label)).instances[0].placement.network_nodes == tuple(f"nn-{n}" for n in range(1, 11))
 
 
 def test_empty_groups_are_groups() -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from .instance import Instance
 from .instance_types import InstanceType, lookup
-from .instances import Instance
 from .model import Capability, Finding, Group, NodeRole, Partition, Severity, UltraServer
 from .read_resource_config import ResourceConfig
 from .roles import guess_roles

@@ -15,28 +15,15 @@ address, group resource_config.json; DescribeClusterNode (PrivatePrimaryIp, Priv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from .instance import Instance
 from .model import Finding, Placement, Severity
 from .read_cluster_nodes import GONE_STATUSES, ClusterNode, ClusterNodes
 from .read_instance_topology import InstanceTopology, TopologyInstance
 from .read_resource_config import ResourceConfig
 from .read_ultraservers import UltraServers
 
-__all__ = ["Instance", "merge_instances"]
-
-
-class Instance(NamedTuple):
-    """One instance with everything that AWS's sources know about it."""
-
-    instance_id: str | None = None
-    address: str | None = None
-    name: str | None = None  # SageMaker's InstanceName, such as "train-1"
-    group: str = ""  # never empty in a result of merge_instances
-    instance_type: str | None = None
-    placement: Placement = Placement()
-    ultraserver_type: str | None = None
-    node_name: str | None = None  # as given together with DescribeInstanceTopology
+__all__ = ["merge_instances"]
 
 
 def merge_instances(
@@ -51,30 +38,17 @@ def merge_instances(
     "instances".
     """
     findings: list[Finding] = []
-    merged = _from_config(resource_config) if resource_config else []
+    merged = list(resource_config.instances) if resource_config else []
     if cluster_nodes:
         merged = _with_cluster_nodes(merged, cluster_nodes.nodes, findings)
     if instance_topology:
         merged = _with_topology(merged, instance_topology.instances, findings)
+    if not cluster_nodes and not instance_topology and not ultraservers:
+        return merged, findings
     zone_ids = _zone_ids(cluster_nodes, instance_topology)
     ultraserver_zones = dict(ultraservers.zone_names) if ultraservers else {}
     merged = [each if each.group else each._replace(group=each.instance_type or "instances") for each in merged]
     return [_with_zone(instance, zone_ids, ultraserver_zones) for instance in merged], findings
-
-
-def _from_config(config: ResourceConfig) -> list[Instance]:
-    types = {group.name: group.instance_type for group in config.groups}
-    return [
-        Instance(
-            each.instance_id,
-            each.address,
-            each.name,
-            each.group,
-            types[each.group],
-            Placement(each.network_nodes, each.ultraserver_id),
-        )
-        for each in config.instances
-    ]
 
 
 def _with_cluster_nodes(

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from .groups import merge_groups, with_partitions, with_ultraserver_sizes
+from .instance import Instance
 from .instance_types import InstanceType
-from .instances import Instance, merge_instances
+from .instances import merge_instances
 from .model import Finding, Group, Inventory, Node, NodeRole, Partition, Severity
 from .read_cluster_nodes import ClusterNodes
 from .read_instance_topology import InstanceTopology
@@ -109,8 +110,10 @@ def _from_slurm(slurm_nodes: Iterable[SlurmNode], joined: Mapping[str, Instance]
     nodes: dict[str, Node] = {}
     for node in slurm_nodes:
         instance = joined.get(node.name)
-        known = Node(node.name, node.instance_id, node.instance_type)
-        nodes[node.name] = known if instance is None else _node(node.name, instance)
+        if instance is None:
+            nodes[node.name] = Node(node.name, node.instance_id, node.instance_type)
+        else:
+            nodes[node.name] = _node(node.name, instance)
     return [nodes[name] for name in sorted(nodes)]
 
 
@@ -156,8 +159,11 @@ def _with_groups(
 
 
 def _shared_addresses(config: ResourceConfig | None) -> Iterable[Finding]:
+    instances = [instance for instance in config.instances if instance.address] if config else []
+    if len({instance.address for instance in instances}) == len(instances):
+        return
     owners: defaultdict[str, list[str]] = defaultdict(list)
-    for instance in config.instances if config else ():
+    for instance in instances:
         if instance.address:
             owners[instance.address].append(instance.name or instance.instance_id or instance.group)
     for address, names in sorted(owners.items()):

@@ -40,6 +40,7 @@ __all__ = [
     "Switch",
     "TopologyKind",
     "Tree",
+    "UNKNOWN_PLACEMENT",
     "UltraServer",
 ]
 
@@ -165,7 +166,9 @@ class Plan:
 
     default: Choice
     partitions: tuple[Choice, ...] = ()
-    block_sizes: tuple[int, ...] = ()  # of the default when that is BLOCK, else of the first block partition; empty without blocks
+    block_sizes: tuple[
+        int, ...
+    ] = ()  # of the default when that is BLOCK, else of the first block partition; empty without blocks
     findings: tuple[Finding, ...] = ()
 
 

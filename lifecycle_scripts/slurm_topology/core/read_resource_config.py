@@ -11,29 +11,21 @@ prefix such as ``topology.k8s.aws/``; missing, null, "" and the word "null" all 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 from .errors import InputError
-from .model import Finding, Severity
+from .instance import Instance
+from .model import Finding, Placement, Severity
 from .shapes import describe, fact, items, mapping, text
 
-__all__ = ["ConfigGroup", "ConfigInstance", "ResourceConfig", "path_to_leaf", "read"]
+__all__ = ["ConfigGroup", "ResourceConfig", "path_to_leaf", "read"]
 
-_LAYER_LABEL = re.compile(r"network-node-layer-(\d{1,2})")
+_LAYER_LABEL = re.compile(r"network-node-layer-([1-9]\d?)")
 _ULTRASERVER_LABEL = "ultraserver-id"
-
-
-class ConfigInstance(NamedTuple):
-    """One instance of resource_config.json; unknown parts are None or empty."""
-
-    address: str | None  # CustomerIpAddress: the node's address in the customer's VPC
-    instance_id: str | None
-    name: str | None  # InstanceName, such as "train-1"
-    group: str
-    network_nodes: tuple[str, ...]  # top → leaf
-    ultraserver_id: str | None
+_ULTRASERVER = 0  # where a layer's number is expected
 
 
 class ConfigGroup(NamedTuple):
@@ -49,7 +41,7 @@ class ResourceConfig:
 
     cluster_name: str | None
     groups: tuple[ConfigGroup, ...]
-    instances: tuple[ConfigInstance, ...]
+    instances: tuple[Instance, ...]
     controller_addresses: tuple[str, ...] = ()  # empty on the controller itself
     findings: tuple[Finding, ...] = ()
 
@@ -66,7 +58,7 @@ def read(document: object) -> ResourceConfig:
     if not entries:
         raise InputError("resource_config.json: InstanceGroups is empty, expected at least one group")
     groups: list[ConfigGroup] = []
-    instances: list[ConfigInstance] = []
+    instances: list[Instance] = []
     findings: list[Finding] = []
     for index, entry in enumerate(entries):
         group, members = _read_group(mapping(entry, f"InstanceGroups[{index}]"), index)
@@ -80,36 +72,42 @@ def read(document: object) -> ResourceConfig:
     )
 
 
-def _read_group(entry: Mapping[str, Any], index: int) -> tuple[ConfigGroup, list[ConfigInstance]]:
+def _read_group(entry: Mapping[str, Any], index: int) -> tuple[ConfigGroup, list[Instance]]:
     where = f"InstanceGroups[{index}]"
     name = text(entry.get("Name")) or text(entry.get("InstanceGroupName"))
     instance_type = text(entry.get("InstanceType"))
     if name is None or instance_type is None:
         raise InputError(f"{where}: expected Name and InstanceType, got {describe(entry)}")
+    group = ConfigGroup(name, instance_type)
     listed = items(entry.get("Instances"), f"{where}.Instances")
-    return ConfigGroup(name, instance_type), [
-        _read_instance(mapping(each, f"{where}.Instances"), name) for each in listed
-    ]
+    return group, [_read_instance(mapping(each, f"{where}.Instances"), group) for each in listed]
 
 
-def _read_instance(entry: Mapping[str, Any], group: str) -> ConfigInstance:
+def _read_instance(entry: Mapping[str, Any], group: ConfigGroup) -> Instance:
     layers: dict[int, str | None] = {}
-    ultraserver_id = None
     for key, value in _labels(entry.get("InstanceLabel")):
-        label = key.rpartition("/")[2].lower()
-        layer = _LAYER_LABEL.fullmatch(label)
-        if layer:
-            layers[int(layer[1])] = fact(value)
-        elif label == _ULTRASERVER_LABEL:
-            ultraserver_id = fact(value)
-    return ConfigInstance(
-        fact(entry.get("CustomerIpAddress")),
+        layer = _layer(key)
+        if layer is not None:
+            layers[layer] = fact(value)
+    path = path_to_leaf([layers[layer] for layer in sorted(layers) if layer != _ULTRASERVER])
+    return Instance(
         fact(entry.get("InstanceId")),
+        fact(entry.get("CustomerIpAddress")),
         text(entry.get("InstanceName")),
-        group,
-        path_to_leaf([layers[layer] for layer in sorted(layers)]),
-        ultraserver_id,
+        group.name,
+        group.instance_type,
+        Placement(path, layers.get(_ULTRASERVER)),
     )
+
+
+@lru_cache(maxsize=256)  # every instance has the same few labels
+def _layer(label: str) -> int | None:
+    """The network layer that a label tells (1 = top), _ULTRASERVER, or None for every other label."""
+    name = label.rpartition("/")[2].lower()
+    if name == _ULTRASERVER_LABEL:
+        return _ULTRASERVER
+    layer = _LAYER_LABEL.fullmatch(name)
+    return int(layer[1]) if layer else None
 
 
 def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
@@ -117,6 +115,8 @@ def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
 
     A gap is not bridged: who is below whom across it, nobody said; other nodes' paths say what is above ``c``.
     """
+    if None not in layers:
+        return cast("tuple[str, ...]", tuple(layers))
     path: list[str] = []
     for layer in reversed(layers):
         if layer is not None:
@@ -126,15 +126,16 @@ def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def _labels(value: object) -> Iterator[tuple[str, object]]:
+def _labels(value: object) -> Iterable[tuple[str, object]]:
     """Key and value of each label, whichever of the known shapes they come in; nothing for any other shape."""
     if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield str(key), inner
-    elif isinstance(value, list | tuple):
-        for pair in value:
-            if isinstance(pair, Mapping):
-                yield str(pair.get("Key", pair.get("key", ""))), pair.get("Value", pair.get("value"))
+        return value.items()
+    pairs = value if isinstance(value, list | tuple) else ()
+    return [
+        (str(pair.get("Key", pair.get("key", ""))), pair.get("Value", pair.get("value")))
+        for pair in pairs
+        if isinstance(pair, Mapping)
+    ]
 
 
 def _controllers(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -144,7 +145,7 @@ def _controllers(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(address for address in addresses if address)
 
 
-def _odd_instances(instances: list[ConfigInstance]) -> Iterator[Finding]:
+def _odd_instances(instances: list[Instance]) -> Iterator[Finding]:
     for instance in instances:
         if instance.address is None:
             yield Finding(

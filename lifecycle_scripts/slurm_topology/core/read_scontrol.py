@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .errors import InputError
@@ -18,9 +19,6 @@ from .shapes import describe, items, mapping, members, text
 
 __all__ = ["SlurmNode", "read_nodes", "read_partitions"]
 
-_FIRST_FIELDS = re.compile(
-    r"NodeAddr=(\S*) NodeHostName=(\S*)(?:.*?\sState=(\S*))?(?:.*?\sPartitions=(\S*))?", re.DOTALL
-)
 _LAST_FIELDS = re.compile(r"\sInstanceId=(\S*) InstanceType=(\S*)(?:\s+Topology=(\S*))?\s*\Z")
 _OVERRIDE = re.compile(r"\sTopology=(\S*)\s*\Z")
 
@@ -68,30 +66,46 @@ def _node_of_json(entry: Mapping[str, Any]) -> SlurmNode:
 
 
 def _nodes_of_text(document: str) -> tuple[SlurmNode, ...]:
-    records = [record for record in re.split(r"^NodeName=", document, flags=re.MULTILINE)[1:] if record]
+    records = _records(document, "NodeName=")
     if not records and document.strip() and "No nodes in the system" not in document:
-        raise InputError(
-            f"scontrol show nodes: expected records that begin with NodeName=, got {describe(document.strip())}"
-        )
+        got = describe(document.strip())
+        raise InputError(f"scontrol show nodes: expected records that begin with NodeName=, got {got}")
     return tuple(map(_node_of_record, records))
 
 
+def _records(document: str, key: str) -> list[str]:
+    """What follows the key at the beginning of each line that begins with it, up to the next such line."""
+    return ("\n" + document).split("\n" + key)[1:]
+
+
 def _node_of_record(record: str) -> SlurmNode:
-    name = record.split(None, 1)[0]
-    first = _FIRST_FIELDS.search(record)
-    address, host_name, state, partitions = first.groups() if first else (None, None, None, None)
-    last = _LAST_FIELDS.search(record)
-    override = last[3] if last else _match(_OVERRIDE, record)
+    """Cheap searches from left to right, no pattern: a cluster of 10,000 nodes prints six million characters."""
+    head, _, rest = record.partition(" NodeAddr=")
+    address, _, rest = rest.partition(" NodeHostName=")
+    host_name, _, rest = rest.partition(" ")
+    last = _LAST_FIELDS.search(rest) if " InstanceId=" in rest else None
+    override = last[3] if last else _match(_OVERRIDE, rest) if " Topology=" in rest else None
     return SlurmNode(
-        name,
+        head.split(None, 1)[0],
         _told(address),
-        _told(host_name),
-        tuple((state or "").split("+")) if state else (),
-        tuple(partitions.split(",")) if partitions else (),
+        _told(host_name.rstrip()),
+        _words(_field(rest, " State="), "+"),
+        _words(_field(rest, " Partitions="), ","),
         _told(last[1]) if last else None,
         _told(last[2]) if last else None,
         _told(override),
     )
+
+
+def _field(record: str, key: str) -> str:
+    """The value of the first field of this name: up to the next blank; "" when there is no such field."""
+    value = record.partition(key)[2]
+    return "" if not value or value[0].isspace() else value.split(None, 1)[0]
+
+
+@lru_cache(maxsize=1024)  # thousands of nodes have the same few states and partitions
+def _words(value: str, separator: str) -> tuple[str, ...]:
+    return tuple(value.split(separator)) if value else ()
 
 
 def _told(value: str | None) -> str | None:
@@ -126,13 +140,13 @@ def _partition_of_json(entry: Mapping[str, Any]) -> Partition:
 
 
 def _partitions_of_text(document: str) -> Iterator[Partition]:
-    records = re.split(r"^PartitionName=", document, flags=re.MULTILINE)[1:]
+    records = _records(document, "PartitionName=")
     if not records and document.strip():
         raise InputError(
             "scontrol show partitions: expected records that begin with PartitionName=, got "
             f"{describe(document.strip())}"
         )
     for record in records:
-        nodes = _told(_match(re.compile(r"\sNodes=(\S*)"), record))
-        topology = _told(_match(re.compile(r"\sTopology=(\S*)"), record))
+        nodes = _told(_field(record, " Nodes="))
+        topology = _told(_field(record, " Topology="))
         yield Partition(record.split(None, 1)[0], nodes=tuple(expand(nodes or "")), topology=topology)

@@ -53,8 +53,8 @@ def text(value: object) -> str | None:
 
 def fact(value: object) -> str | None:
     """Like text, but the word "null" means unknown, too. For labels, ids and addresses."""
-    known = text(value)
-    return None if known is None or known.lower() == _UNKNOWN_WORD else known
+    known = value.strip() if isinstance(value, str) else ""
+    return None if not known or (len(known) == len(_UNKNOWN_WORD) and known.lower() == _UNKNOWN_WORD) else known
 
 
 def number(value: object) -> int | None:
