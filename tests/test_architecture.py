@@ -14,13 +14,21 @@ CONSTRUCTS = ROOT / "constructs" / "hyperpod_slurm"
 
 def imported_modules(path: Path) -> set[str]:
     """Full names of what a file imports, relative imports resolved."""
-    package = path.relative_to(LIBRARY.parent if path.is_relative_to(LIBRARY) else CONSTRUCTS.parent).with_suffix("").parts[:-1]
+    package = (
+        path.relative_to(LIBRARY.parent if path.is_relative_to(LIBRARY) else CONSTRUCTS.parent)
+        .with_suffix("")
+        .parts[:-1]
+    )
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join((*package[: len(package) - node.level + 1], *filter(None, [node.module]))) if node.level else node.module or ""
+            base = (
+                ".".join((*package[: len(package) - node.level + 1], *filter(None, [node.module])))
+                if node.level
+                else node.module or ""
+            )
             found.add(base)
     return found
 
@@ -36,7 +44,20 @@ def starts(name: str, *prefixes: str) -> bool:
 @pytest.mark.parametrize("path", files(LIBRARY / "core"), ids=lambda path: path.stem)
 def test_core_is_pure(path: Path) -> None:
     """The core imports itself and the standard library, and no door to the outside."""
-    doors = ("subprocess", "socket", "os", "pathlib", "time", "shutil", "tempfile", "urllib", "boto3", "botocore", "random", "datetime")
+    doors = (
+        "subprocess",
+        "socket",
+        "os",
+        "pathlib",
+        "time",
+        "shutil",
+        "tempfile",
+        "urllib",
+        "boto3",
+        "botocore",
+        "random",
+        "datetime",
+    )
     bad = [
         name
         for name in imported_modules(path)
@@ -51,7 +72,11 @@ def test_views_are_pure(path: Path) -> None:
     doors = ("subprocess", "socket", "os", "pathlib", "time", "shutil", "tempfile", "urllib", "random", "datetime")
     names = imported_modules(path)
     assert [name for name in names if starts(name, *doors)] == []
-    assert [name for name in names if starts(name, "slurm_topology") and not starts(name, "slurm_topology.core", "slurm_topology.view")] == []
+    assert [
+        name
+        for name in names
+        if starts(name, "slurm_topology") and not starts(name, "slurm_topology.core", "slurm_topology.view")
+    ] == []
 
 
 @pytest.mark.parametrize("path", files(LIBRARY), ids=lambda path: str(path.relative_to(LIBRARY)))
@@ -61,9 +86,15 @@ def test_doors_and_directions(path: Path) -> None:
     if area == "agent":
         assert not [name for name in names if starts(name, "slurm_topology.aws_lambda", "hyperpod_slurm", "aws_cdk")]
     if area == "aws_lambda":
-        assert not [name for name in names if starts(name, "slurm_topology.agent", "slurm_topology.cli", "hyperpod_slurm", "aws_cdk")]
+        assert not [
+            name
+            for name in names
+            if starts(name, "slurm_topology.agent", "slurm_topology.cli", "hyperpod_slurm", "aws_cdk")
+        ]
     if path.relative_to(LIBRARY) != Path("aws/clients.py"):
-        assert not [name for name in names if starts(name, "boto3", "botocore")], "only aws/clients.py imports the AWS SDK"
+        assert not [name for name in names if starts(name, "boto3", "botocore")], (
+            "only aws/clients.py imports the AWS SDK"
+        )
     if path.relative_to(LIBRARY) != Path("agent/shell.py"):
         assert "subprocess" not in names, "only agent/shell.py starts programs"
 
@@ -71,8 +102,16 @@ def test_doors_and_directions(path: Path) -> None:
 @pytest.mark.parametrize("path", files(CONSTRUCTS), ids=lambda path: path.name)
 def test_constructs_use_the_core_only(path: Path) -> None:
     names = imported_modules(path)
-    assert not [name for name in names if starts(name, "slurm_topology") and not starts(name, "slurm_topology.core", "slurm_topology")]
-    assert not [name for name in names if starts(name, "slurm_topology.agent", "slurm_topology.aws", "slurm_topology.aws_lambda", "slurm_topology.cli")]
+    assert not [
+        name
+        for name in names
+        if starts(name, "slurm_topology") and not starts(name, "slurm_topology.core", "slurm_topology")
+    ]
+    assert not [
+        name
+        for name in names
+        if starts(name, "slurm_topology.agent", "slurm_topology.aws", "slurm_topology.aws_lambda", "slurm_topology.cli")
+    ]
 
 
 def test_the_constructs_folder_is_no_package() -> None:
@@ -81,4 +120,8 @@ def test_the_constructs_folder_is_no_package() -> None:
     assert not (ROOT / "tests" / "constructs").exists()
     for path in [*files(CONSTRUCTS), *files(LIBRARY), ROOT / "app.py"]:
         if path.exists():
-            assert not [name for name in imported_modules(path) if starts(name, "constructs.hyperpod_slurm")] if path != ROOT / "app.py" else True
+            assert (
+                not [name for name in imported_modules(path) if starts(name, "constructs.hyperpod_slurm")]
+                if path != ROOT / "app.py"
+                else True
+            )

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from local_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[1]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from slurm_lab import Lab, Node
 from slurm_lab.box import Completed, Inner
-
 from slurm_topology.agent import readback
 from slurm_topology.agent.slurm_conf import with_topology_plugin
 from slurm_topology.core.model import Blocks, ClusterTopology, Tree

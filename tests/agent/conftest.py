@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from slurm_lab import Lab, Level, make_nodes
 
 from agent.agent_lab import AgentLab
+from slurm_lab import Lab, Level, make_nodes
 
 
 @pytest.fixture

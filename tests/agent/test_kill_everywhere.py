@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from slurm_lab import Partition, make_nodes
 
 from agent.agent_lab import GB200, AgentLab, Member, blocks_of, tree_of
+from slurm_lab import Partition, make_nodes
 
 pytestmark = pytest.mark.slurm
 Make = Callable[..., AgentLab]

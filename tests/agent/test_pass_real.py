@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from slurm_lab import Level, Partition, make_nodes
 
 from agent.agent_lab import GB200, AgentLab, blocks_of, tree_of
+from slurm_lab import Level, Partition, make_nodes
 from slurm_topology.core.model import Blocks, Flat, Tree
 
 pytestmark = pytest.mark.slurm

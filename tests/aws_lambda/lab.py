@@ -12,7 +12,6 @@ from aws_lambda.cluster_fake import ClusterFake
 from aws_lambda.events import LambdaContext, Mailbox, event, log_lines
 from aws_lambda.s3_fake import S3Fake
 from aws_lambda.service_fake import Refusal, ServiceFake
-
 from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, TOPOLOGY_PLAN, Doors, serve
 
 __all__ = ["BUCKET", "PREFIX", "Lab", "group"]

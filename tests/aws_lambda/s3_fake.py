@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from aws_lambda.service_fake import Refusal, ServiceFake
 from botocore.response import StreamingBody
+
+from aws_lambda.service_fake import Refusal, ServiceFake
 
 __all__ = ["S3Fake"]
 

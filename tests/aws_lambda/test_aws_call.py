@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_lambda.service_fake import Refusal, ServiceFake, patience
 from botocore.exceptions import EndpointConnectionError
 
+from aws_lambda.service_fake import Refusal, ServiceFake, patience
 from slurm_topology.aws import call, make_client
 from slurm_topology.aws.call import NOT_IN_SDK, OUT_OF_TIME, parallel
 from slurm_topology.core.errors import AwsError

@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 import pytest
-from aws_lambda.service_fake import Refusal, ServiceFake, patience
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aws_lambda.service_fake import Refusal, ServiceFake, patience
 from slurm_topology.aws import (
     describe_cluster_nodes,
     describe_instance_topology,

@@ -6,9 +6,9 @@ import io
 import zipfile
 
 import pytest
+
 from aws_lambda.s3_fake import S3Fake
 from aws_lambda.service_fake import patience
-
 from slurm_topology.aws_lambda.bundle import Unpacked, unpack
 from slurm_topology.core.errors import AwsError, InputError
 

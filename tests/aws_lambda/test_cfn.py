@@ -8,10 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-from aws_lambda.events import STACK_ID, URL, Mailbox, event
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aws_lambda.events import STACK_ID, URL, Mailbox, event
 from slurm_topology.aws_lambda.cfn_request import Request, RequestType
 from slurm_topology.aws_lambda.cfn_response import MOST_BYTES, Answer, body, put_once
 from slurm_topology.core.errors import AwsError, InputError

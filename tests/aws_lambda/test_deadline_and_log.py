@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from aws_lambda.events import log_lines
 
+from aws_lambda.events import log_lines
 from slurm_topology.aws_lambda.deadline import DeadlineError, run_within
 from slurm_topology.aws_lambda.log import Log
 

@@ -7,11 +7,11 @@ import threading
 from typing import Any
 
 import pytest
+
 from aws_lambda.cluster_fake import nodes
 from aws_lambda.events import LambdaContext, Mailbox, event
 from aws_lambda.lab import Lab
 from aws_lambda.service_fake import Refusal
-
 from slurm_topology.aws_lambda import handler
 from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, TOPOLOGY_PLAN, Doors
 from slurm_topology.core.errors import AwsError, InputError

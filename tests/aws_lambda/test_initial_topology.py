@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from aws_lambda.cluster_fake import ClusterFake, FakeNode, nodes
 from aws_lambda.lab import BUCKET, CONTROLLER, PREFIX, Lab, group
 from aws_lambda.service_fake import Refusal, patience
-
 from slurm_topology.aws_lambda.log import Log
 from slurm_topology.aws_lambda.node_details import learn
 from slurm_topology.aws_lambda.work import Work

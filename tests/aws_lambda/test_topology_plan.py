@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
+
 from aws_lambda.cluster_fake import ClusterFake
 from aws_lambda.lab import BUCKET, CONTROLLER, PREFIX, Lab, group
-
 from slurm_topology.core import plan_document
 from slurm_topology.core.model import Capability, TopologyKind
 

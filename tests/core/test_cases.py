@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from cluster_cases import CASES, VERSIONS, Case, content
 
+from cluster_cases import CASES, VERSIONS, Case, content
 from slurm_topology.core import inventory, read_instance_topology
 from slurm_topology.core.compare import diff, same_meaning
 from slurm_topology.core.difference import Difference

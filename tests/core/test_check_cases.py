@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from topology_cases import CASES, Case
 
 from slurm_topology.core.check_rules import RULES
 from slurm_topology.core.model import Severity
+from topology_cases import CASES, Case
 
 BY_NAME = {case.name: case for case in CASES}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import strategies
 from slurm_topology.core.names import leaf_of_switch, legal_name, name_in_zone, unplaced, zone_root
 
 LEGAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import TypeVar
 
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import strategies
 from slurm_topology.core.check import check_text, parse_file
 from slurm_topology.core.compare import same_meaning
 from slurm_topology.core.model import (

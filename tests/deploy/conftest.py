@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from local_cloud import LocalCloud
 
 from deploy.training import Training
+from local_cloud import LocalCloud
 
 
 @pytest.fixture(scope="session")

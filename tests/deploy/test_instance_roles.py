@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from botocore.exceptions import ClientError
-from local_cloud import ACCOUNT
 
 from deploy.training import Training
+from local_cloud import ACCOUNT
 from slurm_topology import aws
 from slurm_topology.core import metric_names
 from slurm_topology.core.errors import AwsError

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from local_cloud import CdkError, LocalCloud
 
 __all__ = ["INITIAL", "PLAN", "STACK", "Training", "Update"]

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
-from slurm_lab import Lab, Level, make_nodes
 
+from slurm_lab import Lab, Level, make_nodes
 from slurm_topology.core import render_conf, render_yaml
 from slurm_topology.core.explain import forest_of, score
 from slurm_topology.core.hostlist import expand, fold

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local_cloud import LocalCloud, Racks
-from slurm_lab.roots import find_root
-from slurm_lab.wait import wait_for
-
 from main_job import agent_host, hyperpod_node, leaves
 from main_job.progress import Progress, Step
+from slurm_lab.roots import find_root
+from slurm_lab.wait import wait_for
 
 __all__ = ["MainJob", "MainJobError"]
 

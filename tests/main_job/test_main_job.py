@@ -8,11 +8,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from slurm_lab.roots import Root
 
 from main_job import leaves
 from main_job.progress import Progress
 from main_job.story import MainJob
+from slurm_lab.roots import Root
 
 EVENTS = ("scale up", "scale down", "replace")
 

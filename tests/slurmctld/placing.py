@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from slurm_lab import Lab, Level, Partition, Root, make_nodes
 from slurm_lab import Node as LabNode
-
 from slurm_topology.cli._sources import read_inventory
 from slurm_topology.core.hostlist import fold
 from slurm_topology.core.model import Inventory, TopologyKind

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from slurm_lab import Lab, Level, make_nodes
 
+from slurm_lab import Lab, Level, make_nodes
 from slurm_topology.core import render_conf, render_yaml
 from slurm_topology.core.block_size import feasible_base, largest_job
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, NamedTopology

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from slurm_lab import Judge, Partition, Verdict
 from topology_cases import CASES, Case
 

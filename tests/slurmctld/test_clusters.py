@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from cluster_cases import CASES, Case
 from slurm_lab import Judge, Partition
-
 from slurm_topology.core.check import parse_file
 from slurm_topology.core.model import ClusterTopology, Flat, Tree
 

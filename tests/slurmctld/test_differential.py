@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from slurm_lab import Judge
 
+from slurm_lab import Judge
 from slurm_topology.core import check_rules as rules
 from slurm_topology.core.check import check_text
 from slurm_topology.core.hostlist import expand

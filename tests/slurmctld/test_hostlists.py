@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 
 import pytest
+
 from slurm_lab.box import Box
 from slurm_lab.roots import Root
 from slurm_lab.slurm_conf import Level, Node, slurm_conf
-
 from slurm_topology.core.errors import HostListError
 from slurm_topology.core.hostlist import expand, fold
 

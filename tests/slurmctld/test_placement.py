@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from cluster_cases import CASES
 from slurm_lab import NotRunnable, Root, wait_for
 from slurm_lab.fixtures import not_runnable
-
 from slurm_topology.core.model import Inventory, TopologyKind
 from slurm_topology.core.pipeline import compute
 

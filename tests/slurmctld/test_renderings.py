@@ -6,13 +6,13 @@ import dataclasses
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from slurm_lab import Judge, Partition
-from topology_strategies import conf_topologies
 
+from slurm_lab import Judge, Partition
 from slurm_topology.core import render_conf, render_yaml
 from slurm_topology.core.check import check_text
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 from slurm_topology.core.slurm_version import SlurmVersion
+from topology_strategies import conf_topologies
 
 from .shown import shown
 
