@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cdk.apps import ROOT
 
+from cdk.apps import ROOT
 from hyperpod_slurm import _assets, _cache, _vendor
 from slurm_topology import __version__
 from slurm_topology.aws_lambda import bundle as unpacking

@@ -9,8 +9,8 @@ from aws_cdk import CfnParameter
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from cdk.apps import CLUSTER, controller, new_cluster, new_stack, p5, properties_of, template_of
 
+from cdk.apps import CLUSTER, controller, new_cluster, new_stack, p5, properties_of, template_of
 from hyperpod_slurm import (
     Capacity,
     ClusterInstanceType,

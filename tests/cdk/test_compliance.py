@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from aws_cdk import App
+from cfnlint import ManualArgs, lint
+
 from cdk.apps import ROOT, feature_flags
 from cdk.validated_apps import full_stack
-from cfnlint import ManualArgs, lint
 
 # Five where HyperPod is (SageMaker developer guide, "AWS Regions supported by SageMaker HyperPod").
 REGIONS = ["us-east-1", "us-west-2", "eu-central-1", "ap-northeast-1", "sa-east-1"]

@@ -11,6 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+
 from cdk.apps import (
     CLUSTER,
     INITIAL,
@@ -23,7 +24,6 @@ from cdk.apps import (
     resources_of,
     template_of,
 )
-
 from hyperpod_slurm import Capacity, ComputeGroup, HandlerOptions, Lifecycle, LoginGroup, Topology, TopologyMode
 from slurm_topology.aws_lambda.properties import InitialTopologyProperties, TopologyPlanProperties
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import aws_cdk
 import pytest
+
 from cdk.apps import CLUSTER, PLAN, ROOT, feature_flags
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

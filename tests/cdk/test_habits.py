@@ -13,10 +13,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
-from cdk.apps import CLUSTER, PLAN, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
 from constructs import IConstruct
 
 import hyperpod_slurm
+from cdk.apps import CLUSTER, PLAN, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
 from hyperpod_slurm import SlurmCluster, TopologyAlarms, TopologyDashboard
 from slurm_topology.core import metric_names
 

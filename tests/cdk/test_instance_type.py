@@ -5,8 +5,8 @@ from __future__ import annotations
 import botocore.session
 import pytest
 from aws_cdk import CfnParameter
-from cdk.apps import new_stack
 
+from cdk.apps import new_stack
 from hyperpod_slurm import ClusterInstanceType
 from slurm_topology.core.instance_types import known_types
 

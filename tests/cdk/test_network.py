@@ -9,8 +9,8 @@ from typing import Any
 
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
-from cdk.apps import CLUSTER, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
 
+from cdk.apps import CLUSTER, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
 from hyperpod_slurm import ClusterNetwork, SlurmCluster
 
 

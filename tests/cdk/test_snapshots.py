@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from aws_cdk import App
-from cdk.apps import new_cluster, new_stack, template_of
-from cdk.validated_apps import full_stack
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
+
+from cdk.apps import new_cluster, new_stack, template_of
+from cdk.validated_apps import full_stack
 
 _MASKS = (
     (r'"Fingerprint": "[0-9a-f]{64}"', '"Fingerprint": "<hash>"'),

@@ -10,8 +10,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
-from cdk.apps import CLUSTER, new_cluster, new_stack, properties_of, resources_of, template_of
 
+from cdk.apps import CLUSTER, new_cluster, new_stack, properties_of, resources_of, template_of
 from hyperpod_slurm import (
     ClusterNetwork,
     ExistingDatabase,

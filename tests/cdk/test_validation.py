@@ -12,8 +12,8 @@ from aws_cdk import Annotations, CfnParameter, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
-from cdk.apps import ROOT, annotations_of, controller, errors_of, new_cluster, new_stack, p5
 
+from cdk.apps import ROOT, annotations_of, controller, errors_of, new_cluster, new_stack, p5
 from hyperpod_slurm import (
     Capacity,
     ClusterNetwork,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from aws_cdk import App, Stack, Validations
 from aws_cdk import aws_sns as sns
-from cdk.apps import controller, feature_flags, p5
 from cdk_nag import AwsSolutionsChecks
 
+from cdk.apps import controller, feature_flags, p5
 from hyperpod_slurm import (
     Capacity,
     ClusterNetwork,
