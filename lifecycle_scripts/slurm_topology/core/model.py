@@ -21,6 +21,7 @@ from enum import Enum
 from typing import NamedTuple
 
 __all__ = [
+    "UNKNOWN_PLACEMENT",
     "Block",
     "Blocks",
     "Capability",
@@ -40,7 +41,6 @@ __all__ = [
     "Switch",
     "TopologyKind",
     "Tree",
-    "UNKNOWN_PLACEMENT",
     "UltraServer",
 ]
 
@@ -70,7 +70,7 @@ class NodeRole(str, Enum):
 
 
 class Severity(str, Enum):
-    """ERROR: nothing is written or applied. WARNING: it works, but not as well as it could. INFO: a fact worth knowing."""
+    """ERROR: nothing is written or applied. WARNING: it works, but could work better. INFO: a fact worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -1,6 +1,6 @@
 """What differs between Slurm versions, by name, so that no other file compares version numbers.
 
-Source of each fact: trials against real slurmctld 24.11.0/.5, 25.05.8, 25.11.4/.7, 26.05.5 (docs/topology.md lists them).
+Source of each fact: trials against real slurmctld 24.11.0/.5, 25.05.8, 25.11.4/.7, 26.05.5 (see docs/topology.md).
 """
 
 from __future__ import annotations
