@@ -97,6 +97,16 @@ def test_head_object_is_allowed_by_get_object() -> None:
         call(ServiceFake("s3", {"HeadObject": denied}).client, "s3:HeadObject", patience(), Bucket="b", Key="k")
 
 
+def test_a_denial_by_a_service_behind_names_that_services_action() -> None:
+    def denied(**_: Any) -> dict[str, Any]:
+        text = "User: arn:x is not authorized to perform: kms:GenerateDataKey on resource: arn:y because …"
+        raise Refusal("AccessDenied", text, 403)
+
+    fake = ServiceFake("s3", {"PutObject": denied})
+    with pytest.raises(AwsError, match="Allow kms:GenerateDataKey to the role"):
+        call(fake.client, "s3:PutObject", patience(), Bucket="b", Key="k")
+
+
 def test_no_call_without_time_left() -> None:
     fake = answers({"ClusterNodeSummaries": []})
     with pytest.raises(AwsError, match="no time was left to call sagemaker:ListClusterNodes") as caught:

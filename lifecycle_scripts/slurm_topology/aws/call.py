@@ -114,12 +114,20 @@ def _pause(operation: str, patience: Patience, failure: Failure, attempt: int) -
 def _final(operation: str, subject: str, failure: Failure, attempt: int) -> AwsError:
     what = f"{operation} on {subject}" if subject else operation
     if failure.denied:
-        text = f"{what} was denied: {_said(failure)} Allow {iam_action(operation)} to the role that called."
+        text = (
+            f"{what} was denied: {_said(failure)} Allow {_denied_action(operation, failure)} to the role that called."
+        )
     elif failure.again:
         text = f"{what} still failed at attempt {attempt}: {_said(failure)}"
     else:
         text = f"{what} failed: {_said(failure)}"
     return AwsError(text, operation, failure.code)
+
+
+def _denied_action(operation: str, failure: Failure) -> str:
+    """The action that AWS names, which may be another service's (KMS, behind S3); else the operation's own."""
+    named = re.search(r"not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)", failure.message)
+    return named[1] if named else iam_action(operation)
 
 
 def _said(failure: Failure) -> str:
