@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 
-__all__ = ["block_sizes", "blocks", "cluster_topologies", "conf_topologies", "names", "node_names", "trees"]
+__all__ = ["PROPERTY", "block_sizes", "blocks", "cluster_topologies", "conf_topologies", "names", "node_names", "trees"]
 
+PROPERTY = settings(max_examples=60, deadline=None)  # no deadline: the machine may be busy
 _LETTERS = "abcXYZ019.-_é"
 
 

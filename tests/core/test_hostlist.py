@@ -8,10 +8,10 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topology_strategies import node_names
 
 from slurm_topology.core.errors import HostListError
 from slurm_topology.core.hostlist import MAX_RANGE, expand, fold
+from topology_strategies import PROPERTY, node_names
 
 FOLDED = [
     ([], ""),
@@ -127,6 +127,7 @@ def test_short_expressions_cannot_ask_for_much_memory(text: str) -> None:
         expand(text)
 
 
+@PROPERTY
 @given(node_names(max_size=80), st.randoms(use_true_random=False))
 def test_fold_and_expand_are_inverse(names: list[str], rng: random.Random) -> None:
     """Any names, in any order: the same text, and all of them come back."""
@@ -137,6 +138,7 @@ def test_fold_and_expand_are_inverse(names: list[str], rng: random.Random) -> No
     assert fold(expand(text)) == text
 
 
+@PROPERTY
 @given(st.text(alphabet="n01239-,[]{} \t+x", max_size=30))
 def test_expansion_never_crashes(text: str) -> None:
     """Any text is a list of names that can be folded again, or a HostListError."""

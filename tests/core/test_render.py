@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import random
 import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topology_strategies import cluster_topologies, conf_topologies
 
 from slurm_topology.core import parse_conf, parse_yaml, render_conf, render_yaml
 from slurm_topology.core.compare import same_meaning
 from slurm_topology.core.errors import HostListError, InputError
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 from slurm_topology.core.render_header import HEADER
+from topology_strategies import PROPERTY, cluster_topologies, conf_topologies
+
+Nodes = tuple[str, ...]
 
 TREE = Tree(
     (
@@ -92,9 +95,9 @@ def test_what_topology_conf_cannot_say_is_refused(topology: ClusterTopology) -> 
 
 
 @pytest.mark.parametrize("render", [render_conf.render, render_yaml.render])
-def test_a_node_name_that_breaks_the_host_list_is_refused(render: object) -> None:
+def test_a_node_name_that_breaks_the_host_list_is_refused(render: Callable[[ClusterTopology], str]) -> None:
     with pytest.raises(HostListError):
-        render(one(Tree((Switch("a", (), ("n1,n2",)),))))  # type: ignore[operator]
+        render(one(Tree((Switch("a", (), ("n1,n2",)),))))
 
 
 @pytest.mark.parametrize("pages", [1, 2, 3])
@@ -112,6 +115,7 @@ def test_a_yaml_is_never_of_whole_pages(pages: int) -> None:
     assert parse_yaml.parse(text).topology == fatal
 
 
+@PROPERTY
 @given(conf_topologies())
 def test_conf_is_read_back_as_it_was(topology: ClusterTopology) -> None:
     parsed = parse_conf.parse(render_conf.render(topology))
@@ -120,6 +124,7 @@ def test_conf_is_read_back_as_it_was(topology: ClusterTopology) -> None:
     assert same_meaning(parsed.topology, topology)
 
 
+@PROPERTY
 @given(cluster_topologies())
 def test_yaml_is_read_back_as_it_was(topology: ClusterTopology) -> None:
     parsed = parse_yaml.parse(render_yaml.render(topology))
@@ -128,6 +133,7 @@ def test_yaml_is_read_back_as_it_was(topology: ClusterTopology) -> None:
     assert same_meaning(parsed.topology, topology)
 
 
+@PROPERTY
 @given(cluster_topologies(), st.randoms(use_true_random=False))
 def test_the_order_of_nodes_changes_no_byte(topology: ClusterTopology, rng: random.Random) -> None:
     assert render_yaml.render(shuffled(topology, rng)) == render_yaml.render(topology)
@@ -155,12 +161,12 @@ def shuffled(topology: ClusterTopology, rng: random.Random) -> ClusterTopology:
     return _with_units(topology, lambda nodes: tuple(rng.sample(nodes, len(nodes))))
 
 
-def _with_units(topology: ClusterTopology, order: object) -> ClusterTopology:
+def _with_units(topology: ClusterTopology, order: Callable[[Nodes], Nodes]) -> ClusterTopology:
     def changed(body: Tree | Blocks | Flat) -> Tree | Blocks | Flat:
         if isinstance(body, Tree):
-            return Tree(tuple(switch._replace(nodes=order(switch.nodes)) for switch in body.switches))  # type: ignore[operator]
+            return Tree(tuple(switch._replace(nodes=order(switch.nodes)) for switch in body.switches))
         if isinstance(body, Blocks):
-            new = tuple(block._replace(nodes=order(block.nodes)) for block in body.blocks)  # type: ignore[operator]
+            new = tuple(block._replace(nodes=order(block.nodes)) for block in body.blocks)
             return dataclasses.replace(body, blocks=new)
         return body
 

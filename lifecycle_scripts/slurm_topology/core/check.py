@@ -130,6 +130,9 @@ def _check_list(report: Report, topology: ClusterTopology, version: SlurmVersion
     entries = topology.topologies
     if not entries:
         report.add(rules.NOTHING_DEFINED, version.topology_file, "defines no topology")
+    for entry in entries:
+        if entry.body == Tree() or (isinstance(entry.body, Blocks) and not entry.body.blocks):
+            report.add(rules.NOTHING_DEFINED, f"topology {entry.name}", "has no switch and no block")
     if len(entries) > 1 and not version.has_topology_yaml:
         message = f"holds {len(entries)} topologies, Slurm {version} has one for the whole cluster"
         report.add(rules.NOT_EXPRESSIBLE, version.topology_file, message)

@@ -19,17 +19,19 @@ def check_blocks(
 ) -> None:
     """``topology``: its name, for subjects; ``known_nodes``: those Slurm has, None when that isn't known."""
     check_unit_names(report, "block", [block.name for block in blocks.blocks], topology)
-    subject = f"topology {topology}" if topology else "BlockSizes"
+    subject = f"topology {topology}" if topology else "blocks"
     _check_sizes(report, blocks.block_sizes, subject)
     counts = [_present(block, known_nodes) for block in blocks.blocks]
     base = blocks.block_sizes[0] if blocks.block_sizes else next(filter(None, counts), 0)
     if not blocks.block_sizes:
-        report.add(rules.NO_BLOCK_SIZES, subject, f"is not set, the first block that has nodes makes it {base}")
+        report.add(
+            rules.NO_BLOCK_SIZES, subject, f"sizes are not set, the first block that has nodes makes the base {base}"
+        )
         if not base:
-            report.add(rules.NO_BLOCK_NODES, subject, "no block has a node that Slurm knows, and BlockSizes is not set")
+            report.add(rules.NO_BLOCK_NODES, subject, "sizes are not set, and no block has a node that Slurm knows")
     if version.short_block_is_fatal:
         _check_short_blocks(report, blocks, counts, base, topology)
-    elif base > 0 and max(counts) > base:
+    elif base > 0 and max(counts, default=0) > base:
         message = f"the base size is {base}, the largest block has {max(counts)} nodes: jobs in between span blocks"
         report.add(rules.SMALL_BASE, subject, message)
     if (25, 11, 0) <= version < (25, 11, 3):

@@ -112,4 +112,4 @@ def _job_subject(job: LargestJob) -> str:
 
 
 def _limit(nodes: int | None) -> str:
-    return "unlimited" if nodes is None else f"{nodes} nodes"
+    return "unlimited" if nodes is None else f"{nodes} node{'' if nodes == 1 else 's'}"

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from .errors import HostListError
 
-__all__ = ["DEFAULT_LIMIT", "MAX_RANGE", "NUMBER_LIMIT", "expand", "fold", "is_large"]
+__all__ = ["DEFAULT_LIMIT", "MAX_RANGE", "NUMBER_LIMIT", "Expander", "expand", "fold", "is_large"]
 
 MAX_RANGE = 65_536  # names in one range: MAX_RANGE in hostlist.c; n[0-65536] is "Too many hosts in range"
 NUMBER_LIMIT = 2**64 - 1  # numbers at a name's end stay below it: Slurm keeps them in an unsigned long
@@ -170,6 +170,26 @@ def expand(text: str, limit: int = DEFAULT_LIMIT) -> list[str]:
     return names
 
 
+class _TooManyError(HostListError):
+    """More names than the caller's limit."""
+
+
+class Expander:
+    """``expand`` for all the host lists of one file, which share a limit: a hostile file can't fill the memory."""
+
+    def __init__(self, limit: int = 4 * DEFAULT_LIMIT) -> None:
+        self._left = limit
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        try:
+            names = expand(text, min(self._left, DEFAULT_LIMIT))
+        except _TooManyError:
+            self._left = 0  # no more work for what is refused anyway
+            raise
+        self._left -= len(names)
+        return tuple(names)
+
+
 def _tokens(text: str) -> list[str]:
     """The parts between separators. Raises HostListError for a lone bracket and for host list functions."""
     for brace in "{}":
@@ -236,4 +256,4 @@ def _count(ranges: list[_Range]) -> int:
 
 def _refuse_too_many(size: int, limit: int, token: str) -> None:
     if size > limit:
-        raise HostListError(f"{token[:80]!r} makes {size} names, expected at most {limit} here", token)
+        raise _TooManyError(f"{token[:80]!r} makes {size} names, expected at most {limit} here", token)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from . import check_rules as rules
 from .check_rules import Report, unit_subject
 from .errors import HostListError
-from .hostlist import expand
+from .hostlist import Expander
 from .model import Block, Blocks, ClusterTopology, NamedTopology, Switch, Tree
 from .parsed import Parsed
 
@@ -69,7 +69,11 @@ def parse(text: str) -> Parsed:
     others = [line for line in definitions if line.key != "switchname"]
     if switches and others:
         report.add(rules.MIXED_KINDS, _place(others[0].number), "the file has lines of a tree and lines of blocks")
-    body = Tree(tuple(_switch(line, report) for line in switches)) if switches else _blocks(others, report)
+    expand = Expander()
+    if switches:
+        body: Tree | Blocks = Tree(tuple(_switch(line, expand, report) for line in switches))
+    else:
+        body = _blocks(others, expand, report)
     topology = ClusterTopology((NamedTopology("", body, cluster_default=True),))
     return Parsed(topology, report.findings, {line.subject: line.number for line in reversed(definitions)})
 
@@ -144,34 +148,36 @@ def _pairs(line: str) -> tuple[list[tuple[str, str]], str]:
 # ---- definitions → topology
 
 
-def _switch(line: _Line, report: Report) -> Switch:
+def _switch(line: _Line, expand: Expander, report: Report) -> Switch:
     options = line.options
     if "nodes" in options and "switches" in options:
         report.add(rules.NODES_AND_CHILDREN, line.subject, "has both Nodes and Switches", line.number)
-    children = _names(line, "switches", report)
+    children = _names(line, "switches", expand, report)
     if "switches" in options and not options["switches"].strip(_BLANK + ","):
         report.add(rules.BAD_HOST_LIST, line.subject, "Switches names none, slurmctld crashes on it", line.number)
     speed = _LINK_SPEED.fullmatch(options.get("linkspeed", "1"))
     if speed is None or (speed[1] and int(speed[1], 16 if speed[1][:2].lower() == "0x" else 10) >= 2**32):
         message = f"LinkSpeed={options['linkspeed']} is no number below 2^32"
         report.add(rules.BAD_VALUE, line.subject, message, line.number)
-    return Switch(line.value, children, _names(line, "nodes", report))
+    return Switch(line.value, children, _names(line, "nodes", expand, report))
 
 
-def _names(line: _Line, key: str, report: Report) -> tuple[str, ...]:
+def _names(line: _Line, key: str, expand: Expander, report: Report) -> tuple[str, ...]:
     try:
-        return tuple(expand(line.options.get(key, "")))
+        return expand(line.options.get(key, ""))
     except HostListError as error:
         report.add(rules.BAD_HOST_LIST, line.subject, str(error), line.number)
         return ()
 
 
-def _blocks(lines: list[_Line], report: Report) -> Blocks:
+def _blocks(lines: list[_Line], expand: Expander, report: Report) -> Blocks:
     given = [line for line in lines if line.key == "blocksizes"]
     if len(given) > 1:
         message = f"BlockSizes is given {len(given)} times, the last one wins"
         report.add(rules.REPEATED_KEY, _place(given[-1].number), message)
-    blocks = tuple(Block(line.value, _names(line, "nodes", report)) for line in lines if line.key == "blockname")
+    blocks = tuple(
+        Block(line.value, _names(line, "nodes", expand, report)) for line in lines if line.key == "blockname"
+    )
     return Blocks(_sizes(given[-1], report) if given else (), blocks)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from . import check_rules as rules
 from .check_rules import Report, Rule, unit_subject
 from .errors import HostListError
-from .hostlist import expand
+from .hostlist import Expander
 from .model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
 from .parse_yaml_text import Mapping, Node, Scalar, Sequence, read
 from .parsed import Parsed
@@ -74,12 +74,17 @@ class _Reader:
     def __init__(self, report: Report, lines: dict[str, int]) -> None:
         self.report = report
         self.lines = lines
+        self._expand = Expander()
 
     def entries(self, document: Node) -> tuple[Node, ...]:
         if isinstance(document, Sequence) and not document.items:
             self.report.add(rules.NOTHING_DEFINED, _FILE, "is an empty list, slurmctld crashes on it")
         if isinstance(document, Scalar):
-            self._wrong(_FILE, document, "a list of topologies")
+            if document.text:
+                self._wrong(_FILE, document, "a list of topologies")
+            else:
+                self.report.add(rules.NOTHING_DEFINED, _FILE, "has no content, slurmctld refuses it")
+            return ()
         return _as_list(document)
 
     def topology(self, node: Node, number: int) -> NamedTopology | None:
@@ -193,7 +198,7 @@ class _Reader:
         node = unit.fields.get(key)
         text = self._scalar(node, unit.subject, f"a host list as text for {key}")
         try:
-            return tuple(expand(text or ""))
+            return self._expand(text or "")
         except HostListError as error:
             self._report_at(rules.BAD_HOST_LIST, unit.subject, node, str(error))
             return ()

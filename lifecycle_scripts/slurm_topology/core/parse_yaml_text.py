@@ -21,6 +21,7 @@ from .errors import InputError
 __all__ = ["Mapping", "Node", "Scalar", "Sequence", "read"]
 
 _FILE = "topology.yaml"
+_DEEPEST = 32  # collections in collections: a topology.yaml has six; PyYAML's time grows with the square of it
 
 
 class Scalar(NamedTuple):
@@ -66,7 +67,6 @@ def read(text: str, report: Report) -> Node | None:
 # ---- 1. our own form
 
 _OWN_LINE = re.compile(r'( *)(- )?([a-z_]+):(?: "([^"\\]*)"| \[((?:"[^"\\]*"(?:, )?)*)\])?')
-_DEEPEST = 8  # mappings in mappings: our form has three
 _QUOTED = re.compile(r'"([^"\\]*)"')
 
 
@@ -179,7 +179,7 @@ def _read_foreign(text: str, report: Report) -> Node | None:
 
 
 def _compose(yaml: Any, events: Iterator[Any], report: Report) -> Node | None:
-    """The first document's node. Without recursion: a hostile file can be nested as deep as it likes."""
+    """The first document's node; None, with a finding, when it is nested too deep."""
     finished: list[Node] = []  # at most one: the document's
     stack: list[tuple[Any, list[Node]]] = []
     for event in events:
@@ -188,6 +188,9 @@ def _compose(yaml: Any, events: Iterator[Any], report: Report) -> Node | None:
             break
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             stack.append((event, []))
+            if len(stack) > _DEEPEST:
+                report.add(rules.SYNTAX, f"{_FILE} line {line}", f"is nested more than {_DEEPEST} deep")
+                return None
             continue
         if isinstance(event, yaml.ScalarEvent):
             node: Node = Scalar(event.value, line)
