@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from slurm_topology.core.choose import make_plan
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import Capability, Group, Partition, Plan
+from slurm_topology.core.read_template import ASSUMED_SPARES
 from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._spec import ClusterSpec, facts
@@ -45,7 +46,7 @@ def _group(group: InstanceGroup) -> Group:
         capability=known.capability if known else Capability.NONE,
         partitions=(group.partition_name,) if isinstance(group, ComputeGroup) else (),
         count=int(group.count) if known_number(group.count) else None,
-        spare_instances=1 if reserved else 0,
+        spare_instances=ASSUMED_SPARES if reserved else 0,
     )
 
 

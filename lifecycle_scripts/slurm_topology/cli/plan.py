@@ -11,6 +11,7 @@ from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._report import choice_lines, exit_code, finding_lines, findings_json, plan_json
 from ._sources import add_source_options, add_wish_options, read_inventory, wished_kind, wished_sizes
+from ._template import plan_template
 
 __all__ = ["add_arguments", "run"]
 
@@ -18,6 +19,9 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--resource-config", type=Path, metavar="F", help="resource_config.json of the controller")
+    source.add_argument(
+        "--template", type=Path, metavar="F", help="a template that cdk synth wrote: each cluster in it"
+    )
     source.add_argument("--plan", type=Path, metavar="F", help="topology_plan.json, or any JSON with its Groups")
     parser.add_argument("--slurm-version", metavar="V", help="such as 24.11 or 25.11.4 (default: not known yet)")
     add_source_options(parser)
@@ -27,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code: 0, or 1 with errors. Raises InputError (2)."""
+    if arguments.template:
+        return plan_template(arguments.template, arguments.json)
     version = SlurmVersion.parse(arguments.slurm_version) if arguments.slurm_version else None
     sizes = wished_sizes(arguments)
     inventory, found = read_inventory(arguments)

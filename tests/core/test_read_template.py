@@ -1,0 +1,102 @@
+"""Plans from a synthesized template, as a pipeline's gate makes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurm_topology.cli.main import run
+from slurm_topology.core.errors import InputError
+from slurm_topology.core.model import Capability, NodeRole, TopologyKind
+from slurm_topology.core.read_template import read_template
+
+CONTROLLER = {"Name": "controller", "InstanceType": "ml.m5.xlarge", "Role": "Controller", "Partitions": [], "Count": 1}
+TRAIN = {"Name": "train", "InstanceType": "ml.p5.48xlarge", "Role": "Compute", "Partitions": ["train"], "Count": 8}
+
+
+def template(*groups: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    plan = {"Groups": list(groups), "Topology": {"Kind": "auto", "BlockSizes": []}, "Mode": "own", **properties}
+    return {
+        "Resources": {
+            "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {}},
+            "Plan": {"Type": "Custom::HyperPodSlurmTopologyPlan", "Properties": plan},
+        }
+    }
+
+
+def test_groups_and_wishes() -> None:
+    topology = {"Kind": "block", "BlockSizes": [17, 34]}
+    (cluster,) = read_template(template(CONTROLLER, TRAIN, Topology=topology, SlurmVersion="25.11"))
+    assert [(group.name, group.role, group.capability, group.count) for group in cluster.groups] == [
+        ("controller", NodeRole.CONTROLLER, Capability.NONE, 1),
+        ("train", NodeRole.COMPUTE, Capability.TREE, 8),
+    ]
+    assert (cluster.wanted, cluster.block_sizes, str(cluster.version)) == (TopologyKind.BLOCK, (17, 34), "25.11.0")
+    assert [(partition.name, partition.groups) for partition in cluster.partitions] == [("train", ("train",))]
+    assert cluster.findings == ()
+
+
+def test_a_count_may_be_known_at_deploy_time_only() -> None:
+    (cluster,) = read_template(template({**TRAIN, "Count": {"Ref": "Count"}}))
+    assert cluster.groups[0].count is None
+    assert cluster.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "hidden"),
+    [
+        ({"InstanceType": {"Ref": "Type"}}, "InstanceType"),
+        ({"Partitions": [{"Ref": "Partition"}]}, "Partitions"),
+        ({"Name": {"Ref": "Name"}}, "Name"),
+    ],
+)
+def test_what_hides_the_plan_is_said(change: dict[str, Any], hidden: str) -> None:
+    (cluster,) = read_template(template({**TRAIN, **change}))
+    (finding,) = cluster.findings
+    assert finding.id == "TOPO207"
+    assert hidden in finding.message
+
+
+@pytest.mark.parametrize(
+    "document", [[], {}, {"Resources": {}}, {"Resources": {"A": {"Type": "AWS::S3::Bucket"}}}], ids=str
+)
+def test_no_template_or_no_cluster_in_it(document: object) -> None:
+    with pytest.raises(InputError):
+        read_template(document)
+
+
+def gate(tmp_path: Path, document: object, *options: str) -> int:
+    path = tmp_path / "Stack.template.json"
+    path.write_text(json.dumps(document))
+    return run(["plan", "--template", str(path), *options])
+
+
+def test_the_gate_opens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(tmp_path, template(CONTROLLER, TRAIN)) == 0
+    assert "Plan:\n  cluster default: tree" in capsys.readouterr().out
+
+
+def test_the_gate_stays_shut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Block sizes that Slurm would not take: exit code 1, and the finding."""
+    gb200 = {**TRAIN, "InstanceType": "ml.p6e-gb200.36xlarge"}
+    topology = {"Kind": "block", "BlockSizes": [18, 40]}
+    assert gate(tmp_path, template(gb200, Topology=topology)) == 1
+    assert "TOPO203" in capsys.readouterr().out
+
+
+def test_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(tmp_path, template(CONTROLLER, TRAIN), "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["Plan"]["partitions"]["train"]["kind"] == "tree"
+
+
+def test_a_hidden_plan_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(tmp_path, template({**TRAIN, "InstanceType": {"Ref": "Type"}})) == 0
+    assert "TOPO207" in capsys.readouterr().out
+
+
+def test_no_template_is_unusable_input(tmp_path: Path) -> None:
+    assert gate(tmp_path, {}) == 2
