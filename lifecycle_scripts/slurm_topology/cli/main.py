@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "diff": "say what changed from one topology file to another",
     "show": "show the topology in force, as text, JSON, SVG, HTML, DOT or Mermaid",
     "explain": "say how well a job is placed, or why it waits, and how scattered the free nodes are",
+    "simulate": "compare how jobs would be placed without topology, in a tree, in blocks",
     "status": "show what the agent does, has done and would do",
     "reconcile": "run one pass of the agent: look, compare, put right",
     "notify": "tell the agent on this machine to look now",

@@ -8,6 +8,7 @@ from .graph import render_dot, render_mermaid
 from .html import render as render_html
 from .picture import Picture, draw
 from .plan import PlanPicture, plan_picture
+from .simulated import outcome_lines
 from .svg import render as render_svg
 from .text import TextStyle
 from .text import render as render_text
@@ -19,6 +20,7 @@ __all__ = [
     "draw",
     "fragmentation_lines",
     "job_lines",
+    "outcome_lines",
     "pending_lines",
     "placed_lines",
     "plan_picture",
