@@ -57,7 +57,8 @@ def _read(path: Path) -> ClusterTopology:
     parsed = parse_file(read_any_text(path), path.name)
     errors = [finding.message for finding in parsed.findings if finding.severity is Severity.ERROR]
     if errors:
-        more = f", and {len(errors) - 1} more errors" if len(errors) > 1 else ""
+        others = len(errors) - 1
+        more = f", and {others} more error{'s' * (others > 1)}" if others else ""
         raise InputError(f'{path}: {errors[0]}{more}; "slurm-topology check" tells all')
     return parsed.topology
 
