@@ -219,7 +219,7 @@ def _code() -> bytes:
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, folder in (("slurm_topology", SOURCE), ("yaml", Path(yaml.__file__).parent)):
             for path in sorted(folder.rglob("*")):
-                if path.suffix in (".py", ".json", ".typed"):
+                if path.suffix in (".py", ".json", ".typed", ".html", ".css", ".js"):
                     archive.add(path, f"{name}/{path.relative_to(folder)}")
         archive.add(IN_BOX, IN_BOX.name)
     return buffer.getvalue()

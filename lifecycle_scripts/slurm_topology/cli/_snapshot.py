@@ -33,7 +33,7 @@ from slurm_topology.core.slurm_version import SlurmVersion
 from ._files import read_json_or_text, read_text
 from ._sources import add_source_options, read_inventory
 
-__all__ = ["add_snapshot_options", "read_snapshot"]
+__all__ = ["add_snapshot_options", "live_snapshot", "read_snapshot"]
 
 _FILES = ("topology", "resource_config", "slurm_nodes", "cluster_nodes", "instance_topology")
 _VERSION_WITHOUT = "25.11.4"  # drawn for when nobody says: the newest that HyperPod ships
@@ -65,7 +65,7 @@ def read_snapshot(arguments: argparse.Namespace) -> Snapshot:
     """Raises InputError for files that can't be used, CommandError when Slurm doesn't answer."""
     if any(getattr(arguments, name) is not None for name in _FILES):
         return _from_files(arguments)
-    return _from_slurm(open_world(arguments.settings))
+    return live_snapshot(open_world(arguments.settings))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,8 @@ def _file_names(arguments: argparse.Namespace) -> str:
 # ---- from Slurm
 
 
-def _from_slurm(world: World) -> Snapshot:
+def live_snapshot(world: World) -> Snapshot:
+    """What the running Slurm and this controller's files say. Raises CommandError when Slurm doesn't answer."""
     slurm = world.slurm
     _make_sure_of(slurm)
     config = slurm.config()

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "show": "show the topology in force, as text, JSON, SVG, HTML, DOT or Mermaid",
     "explain": "say how well a job is placed, or why it waits, and how scattered the free nodes are",
     "simulate": "compare how jobs would be placed without topology, in a tree, in blocks",
+    "doctor": "say what is wrong on this controller, with evidence and the command that mends it",
     "status": "show what the agent does, has done and would do",
     "reconcile": "run one pass of the agent: look, compare, put right",
     "notify": "tell the agent on this machine to look now",
