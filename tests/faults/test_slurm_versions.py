@@ -6,11 +6,9 @@ import pytest
 
 from core.clusters import blocks_of, gb200, inventory, ultra_cluster
 from slurm_topology.agent.readback import Exempt, agrees
-from slurm_topology.core.check import check_text
 from slurm_topology.core.errors import InputError
-from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology
+from slurm_topology.core.model import Blocks, ClusterTopology, Flat, NamedTopology
 from slurm_topology.core.pipeline import compute
-from slurm_topology.core.render_yaml import render
 from slurm_topology.core.slurm_version import SlurmVersion
 
 SERIES = ("24.05", "24.11", "25.05", "25.11", "26.05")
@@ -28,15 +26,6 @@ def test_the_flat_plugin_has_the_name_that_this_slurm_knows(series: str) -> None
     """topology/flat is fatal before 25.05, where topology/default was its name."""
     rendering = compute(inventory([], []), SlurmVersion.parse(series))
     assert rendering.plugin == ("topology/default" if series < "25.05" else "topology/flat")
-
-
-@pytest.mark.parametrize("series", ["25.05", "25.11"])
-def test_block_sizes_that_slurm_25_swallows_in_silence_are_an_error(series: str) -> None:
-    """25.05 and 25.11 take any block_sizes in a yaml and then place jobs by nonsense; 26.05 refuses them."""
-    blocks = Blocks((4, 12), (Block("b1", ("n1", "n2", "n3", "n4")),))
-    text = render(ClusterTopology((NamedTopology("block", blocks, True),)))
-    findings = check_text(text, "topology.yaml", SlurmVersion.parse(series))
-    assert "error" in {finding.severity.value for finding in findings}
 
 
 def test_powered_down_nodes_that_slurm_25_11_0_drops_from_its_blocks_are_no_disagreement() -> None:
