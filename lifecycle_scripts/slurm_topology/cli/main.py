@@ -1,8 +1,7 @@
 """The command line's root: one module in this package per command, imported only when it is asked for.
 
 Exit codes, the same for every command: 0 done or clean · 1 findings of severity error, nothing written (diff: the files
-differ) · 2 unusable
-input or arguments · 3 the system around it failed (Slurm, AWS, the disk).
+differ in meaning) · 2 unusable input or arguments · 3 the system around it failed (Slurm, AWS, the disk).
 """
 
 from __future__ import annotations

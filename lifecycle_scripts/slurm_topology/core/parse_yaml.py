@@ -26,7 +26,7 @@ __all__ = ["parse"]
 _FILE = "topology.yaml"
 _FALSE = re.compile(r"|null|~|false|f|no|n|off|[+-]?0+(\.0*)?", re.IGNORECASE)
 _TRUE = re.compile(r"true|t|yes|y|on|[+-]?[0-9]+(\.[0-9]*)?", re.IGNORECASE)
-_WHOLE_NUMBER = re.compile(r"[+-]?(0x[0-9a-f]{1,8}|[0-9]{1,20})", re.IGNORECASE)
+_WHOLE_NUMBER = re.compile(r"([+-]?)(0x[0-9a-f]{1,8}|[0-9]{1,20})", re.IGNORECASE)
 _OTHER_KINDS = ("ring", "torus3d")  # new in 26.05
 
 
@@ -151,16 +151,15 @@ class _Reader:
             return ()
         if isinstance(node, Mapping):
             self._wrong(subject, node, "a list of block sizes")
+            return ()
         sizes = []
-        for item in _as_list(node) if not isinstance(node, Mapping) else ():
-            if isinstance(item, Scalar) and (match := _WHOLE_NUMBER.fullmatch(item.text)):
-                digits = match[1]
-                sign = -1 if item.text.startswith("-") else 1
-                sizes.append(sign * int(digits, 16 if digits[:2].lower() == "0x" else 10))
+        for item in _as_list(node):
+            size = _whole_number(item)
+            if size is None:
+                message = f"block_sizes has {_shown(item)}, expected whole numbers"
+                self._report_at(rules.BAD_VALUE, subject, item, message)
             else:
-                self._report_at(
-                    rules.BAD_VALUE, subject, item, f"block_sizes has {_shown(item)}, expected whole numbers"
-                )
+                sizes.append(size)
         return tuple(sizes)
 
     # ---- shared
@@ -233,6 +232,14 @@ class _Reader:
 def _as_list(node: Node) -> tuple[Node, ...]:
     """slurmctld takes a single mapping or scalar for a list of one."""
     return node.items if isinstance(node, Sequence) else (node,)
+
+
+def _whole_number(node: Node) -> int | None:
+    match = _WHOLE_NUMBER.fullmatch(node.text) if isinstance(node, Scalar) else None
+    if match is None:
+        return None
+    sign, digits = match[1], match[2]
+    return int(sign + digits, 16 if digits[:2].lower() == "0x" else 10)
 
 
 def _shown(node: Node) -> str:
