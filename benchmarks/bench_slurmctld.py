@@ -95,6 +95,7 @@ def measure(version: str, shape: str, size: int) -> Iterable[dict[str, Any]]:
     for which, topology in files.items():
         body = topology.topologies[0].body
         assert isinstance(body, Tree)
+        print(f"slurmctld {version}, {shape}, {size:,} nodes, {which}: {len(body.switches)} switches …", flush=True)
         start, reconfigure = seconds_of(version, names, render(topology))
         yield {
             "slurm": version,

@@ -153,6 +153,20 @@ def test_a_plan_tells_roles_and_wishes(render: Render, output: Path, tmp_path: P
     assert "ip-10-1-0-4" in (output / "topology.yaml").read_text()
 
 
+def test_the_plans_wishes_hold_unless_the_command_line_says_otherwise(
+    render: Render, output: Path, tmp_path: Path
+) -> None:
+    groups = [{"Name": "ultra", "InstanceType": "ml.p6e-gb200.36xlarge"}]
+    plan = saved(tmp_path, {"Groups": groups, "Topology": {"Kind": "tree", "BlockSizes": [9, 18]}})
+    case = CASES / "hyperpod" / "gb200-two-ultraservers.json"
+    assert render("--resource-config", case, "--plan", plan) == 0
+    assert "tree:" in (output / "topology.yaml").read_text()
+    assert render("--resource-config", case, "--plan", plan, "--kind", "block") == 0
+    assert 'block_sizes: ["9", "18"]' in (output / "topology.yaml").read_text()
+    assert render("--resource-config", case, "--plan", plan, "--kind", "block", "--block-sizes", "18") == 0
+    assert 'block_sizes: ["18"]' in (output / "topology.yaml").read_text()
+
+
 def test_wishes_override_the_choice(render: Render, output: Path) -> None:
     case = CASES / "hyperpod" / "gb200-two-ultraservers.json"
     assert render("--resource-config", case, "--kind", "tree") == 0

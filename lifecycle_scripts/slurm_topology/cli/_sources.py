@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from slurm_topology.core import (
     inventory,
@@ -25,7 +25,7 @@ from slurm_topology.core.shapes import items, mapping
 
 from ._files import read_json, read_json_or_text
 
-__all__ = ["add_source_options", "add_wish_options", "read_inventory", "wished_kind", "wished_sizes"]
+__all__ = ["Sources", "add_source_options", "add_wish_options", "read_sources"]
 
 Value = TypeVar("Value")
 
@@ -57,26 +57,22 @@ def add_wish_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def wished_kind(arguments: argparse.Namespace) -> TopologyKind | None:
-    return None if arguments.kind == "auto" else TopologyKind(arguments.kind)
+class Sources(NamedTuple):
+    """All that the named files and options say."""
+
+    inventory: Inventory
+    findings: tuple[Finding, ...]
+    wanted: TopologyKind | None  # None: the plan chooses
+    block_sizes: tuple[int, ...]  # (): from the UltraServers
 
 
-def wished_sizes(arguments: argparse.Namespace) -> tuple[int, ...]:
-    """Raises InputError for what is no list of whole numbers."""
-    try:
-        return tuple(int(size) for size in arguments.block_sizes.split(",") if size.strip())
-    except ValueError as error:
-        raise InputError(
-            f"--block-sizes {arguments.block_sizes!r}: expected whole numbers such as 18 or 18,36"
-        ) from error
+def read_sources(arguments: argparse.Namespace) -> Sources:
+    """Read every file that was named. Wishes on the command line win over those in the plan.
 
-
-def read_inventory(arguments: argparse.Namespace) -> tuple[Inventory, tuple[Finding, ...]]:
-    """The inventory of all files that were named. An instance type that nobody knows is an error here: the user can
-    tell us more.
-
-    Raises InputError for a file that can't be used.
+    An instance type that nobody knows is an error here: the user can tell us more. Raises InputError for a file or an
+    option that can't be used.
     """
+    sizes = _wished_sizes(arguments.block_sizes)
     plan = _read(arguments, "plan", lambda path: plan_document.read_inputs(read_json(path)))
     merged, findings = inventory.build(
         resource_config=_read(arguments, "resource_config", lambda path: read_resource_config.read(read_json(path))),
@@ -90,7 +86,16 @@ def read_inventory(arguments: argparse.Namespace) -> tuple[Inventory, tuple[Find
         partitions=_read(arguments, "partitions", _read_partitions) or (plan.partitions if plan else ()),
         ec2_types=_read(arguments, "instance_types", lambda path: read_ec2_types(read_json(path))),
     )
-    return merged, tuple(sorted(_stricter(finding) for finding in findings))
+    kind = (plan.wanted if plan else None) if arguments.kind == "auto" else TopologyKind(arguments.kind)
+    strict = tuple(sorted(_stricter(finding) for finding in findings))
+    return Sources(merged, strict, kind, sizes or (plan.block_sizes if plan else ()))
+
+
+def _wished_sizes(words: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in words.split(",") if size.strip())
+    except ValueError as error:
+        raise InputError(f"--block-sizes {words!r}: expected whole numbers such as 18 or 18,36") from error
 
 
 def _read(arguments: argparse.Namespace, option: str, read: Callable[[Path], Value]) -> Value | None:

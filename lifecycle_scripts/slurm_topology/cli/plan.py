@@ -10,7 +10,7 @@ from slurm_topology.core.choose import make_plan
 from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._report import choice_lines, exit_code, finding_lines, findings_json, plan_json
-from ._sources import add_source_options, add_wish_options, read_inventory, wished_kind, wished_sizes
+from ._sources import add_source_options, add_wish_options, read_sources
 from ._template import plan_template
 
 __all__ = ["add_arguments", "run"]
@@ -34,9 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.template:
         return plan_template(arguments.template, arguments.json)
     version = SlurmVersion.parse(arguments.slurm_version) if arguments.slurm_version else None
-    sizes = wished_sizes(arguments)
-    inventory, found = read_inventory(arguments)
-    plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wished_kind(arguments), block_sizes=sizes)
+    inventory, found, wanted, sizes = read_sources(arguments)
+    plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wanted, block_sizes=sizes)
     findings = tuple(sorted({*found, *plan.findings}))
     if arguments.json:
         print(json.dumps({**plan_json(plan), "findings": findings_json(findings)}, indent=1, sort_keys=True))

@@ -15,7 +15,7 @@ from slurm_topology.core.pipeline import Rendering, compute
 from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._report import choice_lines, exit_code, finding_lines, findings_json, has_errors, plan_json
-from ._sources import add_source_options, add_wish_options, read_inventory, wished_kind, wished_sizes
+from ._sources import add_source_options, add_wish_options, read_sources
 
 __all__ = ["add_arguments", "run"]
 
@@ -49,9 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code: 0 written (or flat, where that means no file), 1 nothing written because of errors. Raises
     InputError (2)."""
     version = SlurmVersion.parse(arguments.slurm_version)
-    sizes = wished_sizes(arguments)
-    inventory, found = read_inventory(arguments)
-    rendering = compute(inventory, version, wanted=wished_kind(arguments), block_sizes=sizes)
+    inventory, found, wanted, sizes = read_sources(arguments)
+    rendering = compute(inventory, version, wanted=wanted, block_sizes=sizes)
     findings = tuple(sorted({*found, *rendering.findings}))
     text = None if has_errors(findings) else rendering.text
     path = arguments.output_dir / rendering.file_name
