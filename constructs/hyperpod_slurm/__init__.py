@@ -5,6 +5,8 @@ Start with SlurmCluster; everything else here is an argument of it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._cluster_base import ClusterBase
 from ._handler import HandlerOptions
 from .accounting import Accounting, AccountingDatabase, ExistingDatabase, NewDatabase
@@ -14,7 +16,6 @@ from .instance_group import ComputeGroup, ControllerGroup, DeepHealthCheck, Inst
 from .instance_type import ClusterInstanceType
 from .lifecycle import Lifecycle
 from .network import ClusterNetwork
-from .observability import TopologyAlarms, TopologyDashboard
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from .storage import (
     EbsVolume,
@@ -27,6 +28,9 @@ from .storage import (
     SharedStorage,
 )
 from .topology import Topology, TopologyMode
+
+if TYPE_CHECKING:
+    from .observability import TopologyAlarms, TopologyDashboard
 
 __all__ = [
     "Accounting",
@@ -62,3 +66,12 @@ __all__ = [
     "TopologyDashboard",
     "TopologyMode",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Alarms and dashboards are imported when they are asked for: they would cost every synth 60 ms."""
+    if name in {"TopologyAlarms", "TopologyDashboard"}:
+        from . import observability
+
+        return getattr(observability, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import jsii
 from aws_cdk import Duration, Fn, Resource
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -17,6 +16,9 @@ from slurm_topology.core import metric_names
 from slurm_topology.core.metric_names import Metric
 
 from . import permissions
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
 
 __all__ = ["ClusterBase"]
 
@@ -71,6 +73,8 @@ class ClusterBase(Resource):
 
     def metric(self, name: str, **options: Any) -> cloudwatch.Metric:
         """A metric of this cluster's topology agent; ``options`` are those of ``cloudwatch.Metric``."""
+        from aws_cdk import aws_cloudwatch as cloudwatch  # here, because it would cost every synth 60 ms
+
         return cloudwatch.Metric(
             namespace=metric_names.NAMESPACE,
             metric_name=name,

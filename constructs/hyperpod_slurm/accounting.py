@@ -7,17 +7,19 @@ controllers and clusters. HyperPod cannot go back from it to the controller's. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_rds as rds
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from ._nag import acknowledge
 from .network import ClusterNetwork
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_rds as rds
 
 __all__ = ["Accounting", "AccountingDatabase", "ExistingDatabase", "NewDatabase"]
 
@@ -69,9 +71,7 @@ class NewDatabase:
     """A new MariaDB on RDS: encrypted, private, backed up, its password made by Secrets Manager."""
 
     instance_type: ec2.InstanceType = field(default_factory=lambda: ec2.InstanceType("t4g.medium"))
-    engine_version: rds.MariaDbEngineVersion = field(
-        default_factory=lambda: rds.MariaDbEngineVersion.of("11.4.10", "11.4")
-    )
+    engine_version: rds.MariaDbEngineVersion | None = None
     """Default: 11.4, MariaDB's long-term release; RDS updates it within 11.4."""
 
     storage_gib: int = 50
@@ -90,7 +90,10 @@ class NewDatabase:
     removal_policy: RemovalPolicy = RemovalPolicy.SNAPSHOT
 
     def bind(self, scope: Construct, network: ClusterNetwork) -> AccountingDatabase:
-        engine = rds.DatabaseInstanceEngine.maria_db(version=self.engine_version)
+        from aws_cdk import aws_rds as rds  # here, because it would cost every synth 40 ms
+
+        version = self.engine_version or rds.MariaDbEngineVersion.of("11.4.10", "11.4")
+        engine = rds.DatabaseInstanceEngine.maria_db(version=version)
         instance = rds.DatabaseInstance(
             scope,
             "AccountingDatabase",
