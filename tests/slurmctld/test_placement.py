@@ -17,7 +17,7 @@ import pytest
 from cluster_cases import CASES
 from slurm_lab import NotRunnable, Root, wait_for
 from slurm_lab.fixtures import not_runnable
-from slurm_topology.core.model import Inventory, TopologyKind
+from slurm_topology.core.model import Blocks, Inventory, TopologyKind
 from slurm_topology.core.pipeline import compute
 
 from .placed_clusters import cpu, gb200, join, p5
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slurm
 
 BUILD = Path(__file__).parents[2] / "build"
 WAITS_FOR_NODES = ("Resources", "No suitable topology unit found")  # the words of 24.11 and of 26.05
-HYPERPOD = Path(__file__).parents[1] / "cases" / "hyperpod"
+HYPERPOD, CLUSTERS = (Path(__file__).parents[1] / "cases" / name for name in ("hyperpod", "clusters"))
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +143,22 @@ def test_after_a_replacement_the_node_belongs_to_its_new_leaf(placing: Placing) 
     assert spanned(leaves(after), nodes) == 1
 
 
+def test_no_job_spans_two_zones(placing: Placing) -> None:
+    """EFA can't. Without topology the same job is taken."""
+    inventory = case_inventory(sorted((CLUSTERS / "two-zones").glob("*.json")))
+    zones = {node.name: str(node.placement.zone) for node in inventory.nodes}
+    largest = max(Counter(zones.values()).values())
+    busy = some_of_each(zones, 1)
+    others = busy_wants(zones, busy)
+    placing.begin(inventory)
+    assert placing.possible([Want(largest)]) == []
+    assert len(placing.possible([Want(largest + 1)])) == 1
+    placed = placing.place([*others, Want(4), Want(3), Want(2)])
+    assert [spanned(zones, nodes) for nodes in placed] == [1] * len(placed)
+    placing.begin(inventory, wanted=TopologyKind.FLAT)
+    assert placing.possible([Want(largest + 1)]) == []
+
+
 # ---- blocks
 
 
@@ -179,6 +195,16 @@ def test_with_a_spare_in_each_ultraserver_seventeen_nodes_are_one_job(placing: P
     placing.begin(inventory)
     placed = placing.place([Want(17), Want(17)])
     assert [spanned(ultraservers(inventory), nodes) for nodes in placed] == [1, 1]
+
+
+def test_an_ultraserver_that_has_filled_up_takes_jobs_of_its_full_size(placing: Placing) -> None:
+    """18 + 2 nodes become 18 + 18 in one reconfigure; on 24.11 the tree becomes blocks by it."""
+    placing.begin(case_inventory([HYPERPOD / "gb200-partly-filled.json"]))
+    after = case_inventory([HYPERPOD / "gb200-two-ultraservers.json"])
+    rendering = placing.change(after)
+    assert isinstance(rendering.topology.topologies[0].body, Blocks)
+    placed = placing.place([Want(18), Want(18)])
+    assert [spanned(ultraservers(after), nodes) for nodes in placed] == [1, 1]
 
 
 def test_a_lowered_block_size_keeps_jobs_inside_an_ultraserver_that_has_room(placing: Placing) -> None:
