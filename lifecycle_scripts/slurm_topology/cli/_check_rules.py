@@ -5,6 +5,7 @@ A rule that can't be tried says so (UNKNOWN); it never passes for want of knowle
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 
 from slurm_topology.agent.observation import Role
@@ -22,6 +23,7 @@ Rule = Callable[[Examined], tuple[Grade, str, str]]
 _OK = Grade.OK
 _SHOWN = 6  # of a list of names; the rest is counted
 _RECONCILE = "slurm-topology reconcile --now"
+_SCRATCH = re.compile(r"/\S*/scratch\.[^/\s]+/")  # where it was rehearsed: of no interest to anybody
 
 
 def _some(names: Collection[str]) -> str:
@@ -90,7 +92,8 @@ def _accepted(examined: Examined) -> tuple[Grade, str, str]:
         why = "; ".join(rehearsal.reasons) if rehearsal else "there is no slurm.conf to rehearse with"
         return Grade.UNKNOWN, f"slurmctld could not be rehearsed with what is on disk: {why}", "run the doctor as root"
     if rehearsal.verdict is Verdict.REFUSED:
-        text = f"slurmctld would die of what is on disk at its next start: {'; '.join(rehearsal.reasons)}"
+        reasons = _SCRATCH.sub("", "; ".join(rehearsal.reasons))
+        text = f"slurmctld would die of what is on disk at its next start: {reasons}"
         return Grade.ERROR, text, f"{_RECONCILE}, or slurm-topology rollback"
     notes = f"; it warns: {'; '.join(rehearsal.notes)}" if rehearsal.notes else ""
     return (Grade.WARNING if notes else _OK), f"a rehearsed slurmctld starts with what is on disk{notes}", ""

@@ -31,7 +31,7 @@ from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._files import read_json_or_text, read_text
-from ._sources import add_source_options, read_inventory
+from ._sources import add_source_options, add_wish_options, read_sources
 
 __all__ = ["add_snapshot_options", "live_snapshot", "read_snapshot"]
 
@@ -58,7 +58,9 @@ def add_snapshot_options(parser: argparse.ArgumentParser) -> None:
     add("--slurm-jobs", type=Path, metavar="F", help='"scontrol show jobs"')
     add("--slurm-partitions", type=Path, metavar="F", help='"scontrol show partitions"')
     add("--slurm-version", metavar="V", help=f"such as 24.11 or 25.11.4 (default: {_VERSION_WITHOUT})")
+    add("--plan", type=Path, metavar="F", help="topology_plan.json: roles, partitions, UltraServer sizes")
     add_source_options(parser)
+    add_wish_options(parser)
 
 
 def read_snapshot(arguments: argparse.Namespace) -> Snapshot:
@@ -121,11 +123,11 @@ def _node_facts(
 def _from_files(arguments: argparse.Namespace) -> Snapshot:
     version = SlurmVersion.parse(arguments.slurm_version or _VERSION_WITHOUT)
     nodes_text = read_json_or_text(arguments.slurm_nodes) if arguments.slurm_nodes else None
-    known, findings = read_inventory(arguments)
+    known, findings, wanted, sizes = read_sources(arguments)
     if arguments.topology:
         topology, more = _read_topology(arguments.topology, version, [node.name for node in known.nodes])
     else:
-        rendering = compute(known, version)
+        rendering = compute(known, version, wanted=wanted, block_sizes=sizes)
         topology, more = rendering.topology, rendering.findings
     parts = _Parts(
         topology=topology,

@@ -31,7 +31,7 @@ from slurm_topology.view import outcome_lines
 
 from ._files import read_text
 from ._scratch_slurm import isolated, scratch_slurm, slurm_version
-from ._sources import read_inventory
+from ._sources import read_sources
 
 __all__ = ["add_arguments", "run"]
 
@@ -152,7 +152,7 @@ def _real_version(wanted: str, world: World) -> SlurmVersion | None:
 
 def _inventory(arguments: argparse.Namespace) -> Inventory:
     if arguments.resource_config is not None:
-        return read_inventory(arguments)[0]
+        return read_sources(argparse.Namespace(**{**vars(arguments), "kind": "auto", "block_sizes": ""})).inventory
     if arguments.leaf_nodes < 1:
         raise InputError(f"--leaf-nodes {arguments.leaf_nodes}: expected 1 or more")
     wanted = [_group(text, number) for number, text in enumerate(arguments.group, 1)]

@@ -59,6 +59,7 @@ def explain_pending(context: Context, job: Job) -> Pending:
     free = eligible & context.free
     demands = tuple(_demands(topology, forest, job, eligible, free))
     waiting = _waiting(demands)
+    switches_now = _leaves_needed(forest, free, job.node_count) if job.switches is not None else None
     return Pending(
         job=job,
         topology=topology.name if topology else "",
@@ -67,7 +68,7 @@ def explain_pending(context: Context, job: Job) -> Pending:
         free=len(free),
         demands=demands,
         place_now=best_place(forest, free, job.node_count),
-        hints=tuple(_hints(context, job, waiting, eligible)),
+        hints=tuple(_hints(context, job, waiting, eligible, switches_now)),
     )
 
 
@@ -171,14 +172,18 @@ def _block_text(fit: BlockFit, job: Job) -> str:
     return f"{whole}{fit.wanted} nodes {limit}{within}: the most that are free so is {fit.most}"
 
 
-def _hints(context: Context, job: Job, waiting: Waiting, eligible: Collection[str]) -> Iterator[str]:
+def _hints(
+    context: Context, job: Job, waiting: Waiting, eligible: Collection[str], switches_now: int | None
+) -> Iterator[str]:
     if job.reason == _HELD_BY_TOPOLOGY:
         cure = "it never fits: cancel it" if waiting is Waiting.NEVER else f"free it: scontrol release {job.number}"
         yield f"Slurm holds it with priority 0, because it once met a topology that it didn't fit; {cure}"
     away = sorted(context.out_of_service & set(eligible))
     if waiting in (Waiting.NODES, Waiting.TOPOLOGY) and away:
         yield f"{len(away)} of its partition's nodes are out of service, {away[0]} first"
-    if waiting is Waiting.TOPOLOGY and job.switches is not None:
-        yield f"without --switches it could start now: scontrol update JobId={job.number} Switches=0"
+    if waiting is Waiting.TOPOLOGY and switches_now is not None:
+        # Switches=0 doesn't do: Slurm (24.11, 26.05) then goes on waiting for the time of the old wish
+        command = f"scontrol update JobId={job.number} Switches={switches_now}"
+        yield f"it could start now with --switches={switches_now}: {command}"
     if waiting is Waiting.OTHER and job.reason:
         yield f"Slurm's own reason is {job.reason}"
