@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 
 RUN := .venv/bin/python
-CODE := constructs lifecycle_scripts tests benchmarks examples scripts docs app.py
+CODE := constructs lifecycle_scripts tests benchmarks examples scripts $(wildcard docs/*.py) app.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup tools local local-stop test check lint format bench soak docs bootstrap deploy destroy clean distclean
