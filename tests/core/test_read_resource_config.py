@@ -49,6 +49,8 @@ def test_every_label_shape_gives_the_same_path(label: object) -> None:
         {"network-node-layer-1": ""},
         {"network-node-layer-1": "null", "ultraserver-id": "null"},
         {"network-node-layer-1": 7},
+        {"network-node-layer-1": ["nn-1"]},
+        {"network-node-layer-0": "nn-0"},
         [{"Key": "network-node-layer-1"}],
         ["network-node-layer-1"],
         {"network-node-layer-x": "nn-1"},

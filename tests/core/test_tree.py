@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
+from slurm_topology.core import render_conf
 from slurm_topology.core.collapse import SWITCH_BUDGET, SwitchTree, fit_budget
-from slurm_topology.core.model import Finding, Node, Placement, Tree
+from slurm_topology.core.model import ClusterTopology, Finding, NamedTopology, Node, Placement, Tree
 from slurm_topology.core.places import places_of
 from slurm_topology.core.tree import build_tree
 
@@ -188,6 +191,19 @@ def test_a_very_deep_path_is_no_problem() -> None:
 
 def test_no_nodes_no_switches() -> None:
     assert build_tree({}) == (Tree(), ())
+
+
+def test_the_example_in_the_documentation_is_true() -> None:
+    """docs/topology.md shows labels, the tree that they give, and the beginning of its file."""
+    page = (Path(__file__).parents[2] / "docs" / "topology.md").read_text()
+    labels = re.findall(r"^ (ip-10-1-0-\d)  (\S+ / \S+(?: / \S+)?|\(none yet\))", page, re.MULTILINE)
+    assert len(labels) == 8
+    places = [f"{'' if path.startswith('(') else path.replace(' ', '')}: {name}" for name, path in labels]
+    tree, _ = build_tree(places_of(tree_cluster(*places)))
+    lines = render_conf.render(ClusterTopology((NamedTopology("tree", tree, True),))).splitlines()
+    shown = re.findall(r"SwitchName=\S+ \w+=\S+", page)
+    assert shown == [line for line in lines if line.startswith("SwitchName")][: len(shown)]
+    assert len(shown) == 5
 
 
 # ---- the switch budget

@@ -11,10 +11,10 @@ prefix such as ``topology.k8s.aws/``; missing, null, "" and the word "null" all 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from .errors import InputError
 from .instance import Instance
@@ -25,7 +25,6 @@ __all__ = ["ConfigGroup", "ResourceConfig", "path_to_leaf", "read"]
 
 _LAYER_LABEL = re.compile(r"network-node-layer-([1-9]\d?)")
 _ULTRASERVER_LABEL = "ultraserver-id"
-_ULTRASERVER = 0  # where a layer's number is expected
 
 
 class ConfigGroup(NamedTuple):
@@ -84,30 +83,33 @@ def _read_group(entry: Mapping[str, Any], index: int) -> tuple[ConfigGroup, list
 
 
 def _read_instance(entry: Mapping[str, Any], group: ConfigGroup) -> Instance:
-    layers: dict[int, str | None] = {}
-    for key, value in _labels(entry.get("InstanceLabel")):
-        layer = _layer(key)
-        if layer is not None:
-            layers[layer] = fact(value)
-    path = path_to_leaf([layers[layer] for layer in sorted(layers) if layer != _ULTRASERVER])
+    labels = _labels(entry.get("InstanceLabel"))
+    try:
+        placement = _placement(labels)
+    except TypeError:  # a label whose value is an object or a list can't be a cache's key
+        placement = _placement.__wrapped__(labels)
     return Instance(
         fact(entry.get("InstanceId")),
         fact(entry.get("CustomerIpAddress")),
         text(entry.get("InstanceName")),
         group.name,
         group.instance_type,
-        Placement(path, layers.get(_ULTRASERVER)),
+        placement,
     )
 
 
-@lru_cache(maxsize=256)  # every instance has the same few labels
-def _layer(label: str) -> int | None:
-    """The network layer that a label tells (1 = top), _ULTRASERVER, or None for every other label."""
-    name = label.rpartition("/")[2].lower()
-    if name == _ULTRASERVER_LABEL:
-        return _ULTRASERVER
-    layer = _LAYER_LABEL.fullmatch(name)
-    return int(layer[1]) if layer else None
+@lru_cache(maxsize=1024)  # neighbours have the same labels
+def _placement(labels: tuple[tuple[str, object], ...]) -> Placement:
+    layers: dict[int, str | None] = {}
+    ultraserver_id = None
+    for key, value in labels:
+        name = key.rpartition("/")[2].lower()
+        layer = _LAYER_LABEL.fullmatch(name)
+        if layer:
+            layers[int(layer[1])] = fact(value)
+        elif name == _ULTRASERVER_LABEL:
+            ultraserver_id = fact(value)
+    return Placement(path_to_leaf([layers[layer] for layer in sorted(layers)]), ultraserver_id)
 
 
 def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
@@ -115,8 +117,6 @@ def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
 
     A gap is not bridged: who is below whom across it, nobody said; other nodes' paths say what is above ``c``.
     """
-    if None not in layers:
-        return cast("tuple[str, ...]", tuple(layers))
     path: list[str] = []
     for layer in reversed(layers):
         if layer is not None:
@@ -126,16 +126,16 @@ def path_to_leaf(layers: list[str | None]) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def _labels(value: object) -> Iterable[tuple[str, object]]:
+def _labels(value: object) -> tuple[tuple[str, object], ...]:
     """Key and value of each label, whichever of the known shapes they come in; nothing for any other shape."""
     if isinstance(value, Mapping):
-        return value.items()
+        return tuple(value.items())
     pairs = value if isinstance(value, list | tuple) else ()
-    return [
+    return tuple(
         (str(pair.get("Key", pair.get("key", ""))), pair.get("Value", pair.get("value")))
         for pair in pairs
         if isinstance(pair, Mapping)
-    ]
+    )
 
 
 def _controllers(config: Mapping[str, Any]) -> tuple[str, ...]:
