@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from selenium import webdriver
@@ -16,7 +17,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import WebDriverWait
 
-__all__ = ["Page", "page"]
+__all__ = ["NotRunnableError", "Page", "browser", "page"]
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (
@@ -27,6 +28,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--hide-scrollbars",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--window-size=1440,900",
 )
@@ -109,21 +111,18 @@ class Page:
         self._driver.save_screenshot(str(path))
 
 
-def not_runnable(reason: str) -> NoReturn:
-    """Never pass silently: a skip that tells why, or in CI, where a browser is promised, a failure."""
-    if os.environ.get("CI", "").lower() in ("1", "true"):
-        pytest.fail(f"CI promises a browser: {reason}", pytrace=False)
-    pytest.skip(f"not runnable here: {reason}")
+class NotRunnableError(Exception):
+    """This machine has no browser for tests; the message says what is missing."""
 
 
-@pytest.fixture(scope="session")
-def page() -> Iterator[Page]:
-    """A browser, kept for the session."""
+@contextlib.contextmanager
+def browser() -> Iterator[Page]:
+    """A browser as long as the block runs. Raises NotRunnableError."""
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        not_runnable("no chromium or chromedriver: apt-get install chromium chromium-driver")
+        raise NotRunnableError("no chromium or chromedriver: apt-get install chromium chromium-driver")
     if not AXE.exists():
-        not_runnable("no axe-core: make setup")
+        raise NotRunnableError("no axe-core: make setup")
     options = Options()
     options.binary_location = chromium
     for flag in FLAGS:
@@ -134,3 +133,15 @@ def page() -> Iterator[Page]:
         yield Page(driver)
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="session")
+def page() -> Iterator[Page]:
+    """A browser, kept for the session. Without one: a skip that tells why, or a failure in CI, where it is promised."""
+    try:
+        with browser() as opened:
+            yield opened
+    except NotRunnableError as reason:
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(f"CI promises a browser: {reason}", pytrace=False)
+        pytest.skip(f"not runnable here: {reason}")

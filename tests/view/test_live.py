@@ -73,7 +73,7 @@ def test_show_and_explain_say_what_slurm_does(agent_lab: AgentLab) -> None:
 
 
 def test_a_job_that_waits_for_its_switches_is_explained_and_mended(agent_lab: AgentLab) -> None:
-    """Three of four nodes in each leaf are busy: four free nodes, but not under one leaf. The hint's command frees it."""
+    """Three of four nodes in each leaf are busy: four are free, but not under one leaf. The hint's command frees it."""
     lab, jobs = agent_lab.lab, agent_lab.lab.jobs
     for leaf in range(4):
         jobs.where(jobs.submit(3, f"--nodelist={','.join(NAMES[leaf * 4 : leaf * 4 + 3])}"))
