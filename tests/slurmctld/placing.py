@@ -6,18 +6,20 @@ inventory, never from what was rendered.
 
 from __future__ import annotations
 
-import argparse
+import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slurm_lab import Lab, Level, Partition, Root, make_nodes
 from slurm_lab import Node as LabNode
-from slurm_topology.cli._sources import read_inventory
+from slurm_topology.core import read_cluster_nodes, read_resource_config, read_scontrol, read_ultraservers
 from slurm_topology.core.hostlist import fold
+from slurm_topology.core.inventory import build
 from slurm_topology.core.model import Inventory, TopologyKind
+from slurm_topology.core.model import Partition as Slice
 from slurm_topology.core.pipeline import Rendering, compute
 from slurm_topology.core.slurm_version import SlurmVersion
 
@@ -39,14 +41,6 @@ __all__ = [
 Units = Mapping[str, str]  # node → the leaf switch or the UltraServer that it is in
 EVERYBODY = "all"  # the partition of clusters that name none
 
-_SOURCES = {  # name of a source file → its option of the command line; any other is a resource_config.json
-    "cluster_nodes": "cluster_nodes",
-    "instance_topology": "instance_topology",
-    "partitions": "partitions",
-    "scontrol_show_nodes": "slurm_nodes",
-    "ultraservers": "ultraservers",
-}
-
 
 class Want(NamedTuple):
     """A job to submit."""
@@ -61,9 +55,26 @@ class Want(NamedTuple):
 
 
 def case_inventory(sources: Iterable[Path]) -> Inventory:
-    """The inventory of a case of tests/cases."""
-    options = {_SOURCES.get(source.stem, "resource_config"): source for source in sources}
-    return read_inventory(argparse.Namespace(**options))[0]
+    """The inventory of a case of tests/cases; a file of no other source's name is a resource_config.json."""
+    files = {source.stem: source for source in sources}
+    read: dict[str, Any] = {}
+    for stem, (argument, reader) in _READERS.items():
+        if stem in files:
+            read[argument] = reader(files.pop(stem))
+    read.update(("resource_config", read_resource_config.read(_json(path))) for path in files.values())
+    return build(**read)[0]
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+_READERS: Mapping[str, tuple[str, Callable[[Path], Any]]] = {  # name of a source file → argument of build, and reader
+    "cluster_nodes": ("cluster_nodes", lambda path: read_cluster_nodes.read(_json(path))),
+    "partitions": ("partitions", lambda path: [Slice(name, tuple(groups)) for name, groups in _json(path).items()]),
+    "scontrol_show_nodes": ("slurm_nodes", lambda path: read_scontrol.read_nodes(path.read_text(encoding="utf-8"))),
+    "ultraservers": ("ultraservers", lambda path: read_ultraservers.read(_json(path))),
+}
 
 
 def leaves(inventory: Inventory) -> Units:

@@ -120,6 +120,16 @@ def test_a_job_that_a_leaf_has_room_for_is_under_one_leaf(placing: Placing, reco
     assert sum(spans) * 2 < sum(spans_flat)
 
 
+def test_a_job_of_two_leaves_is_below_one_spine(placing: Placing) -> None:
+    """What the middle layer is for. One node is busy under each spine but the last."""
+    inventory = p5([8] * 6)
+    spines = {node.name: node.placement.network_nodes[-2] for node in inventory.nodes}
+    busy = some_of_each(spines, 1)[:2]
+    placing.begin(inventory)
+    *_, nodes = placing.place([*busy_wants(leaves(inventory), busy), Want(16)])
+    assert (spanned(spines, nodes), spanned(leaves(inventory), nodes)) == (1, 2)
+
+
 def test_after_a_scale_up_new_nodes_belong_to_their_leaves(placing: Placing) -> None:
     """6 → 12 nodes in one reconfigure; nodes 5 to 8 share a leaf, half of them new."""
     placing.begin(case_inventory([HYPERPOD / "p5-scale-up.json"]))
