@@ -18,7 +18,7 @@ from slurm_topology.agent.outcome import after_failure, after_success, news_of, 
 from slurm_topology.agent.places import Place
 from slurm_topology.agent.record import PassRecord, Settled, after_pass
 from slurm_topology.agent.rehearse import Rehearsal
-from slurm_topology.agent.settings import Mode
+from slurm_topology.agent.settings import Mode, mode_in_force
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Store, Transaction
@@ -93,8 +93,7 @@ class Pass:
 
     def _mode(self, seen: Observation) -> Mode:
         """The plan's mode, unless agent.json says another one."""
-        plan_mode = seen.plan.mode if seen.plan else None
-        return Mode(plan_mode) if plan_mode and self.world.settings.mode is Mode.OWN else self.world.settings.mode
+        return mode_in_force(self.world.settings, seen.plan.mode if seen.plan else None)
 
     def _disk_verdict(self, seen: Observation) -> Rehearsal | None:
         """Only for a slurmctld that is down: would it start with what is on disk?"""
@@ -111,7 +110,7 @@ class Pass:
             self._finish_interrupted(decision, transaction)
             return None
         if decision.action is Action.RESCUE:
-            return rescue.rescue(self.applier, seen, wanted, self.world.history)
+            return rescue.rescue(self.applier, seen, situation.seed or wanted, self.world.history)
         if decision.action is Action.ASSIGN:
             return Applied(False, 0.0, (), self.applier.assign(decision.assignments))
         if decision.target is None or decision.topology is None:
@@ -129,8 +128,9 @@ class Pass:
         """Jobs that aren't ours to release: as the killed pass saw it, when there was one."""
         if transaction is not None:
             return transaction.held_jobs
-        view, state = situation.seen.slurm, situation.state
-        return jobs.held_before(view.jobs if view else (), state.held_jobs, state.settled_at)
+        view, drawn = situation.seen.slurm, situation.picture
+        lacked = drawn is not None and bool(drawn.unplaced)
+        return jobs.held_before(view.jobs if view else (), situation.state.held_jobs, nodes_lacked=lacked)
 
     def _finish_interrupted(self, decision: Decision, transaction: Transaction | None) -> None:
         """The killed pass had put its topology in force: release what it held."""

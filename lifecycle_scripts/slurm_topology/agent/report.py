@@ -1,6 +1,8 @@
 """Bring the metrics out: the text file at every pass, CloudWatch every few minutes and at once when something happened.
 
-Nothing here may disturb the agent's work: what goes wrong is logged and tried again with the next report.
+Nothing here may disturb the agent's work: whatever goes wrong is logged and tried again with the next report.
+CloudWatch hears from the controller that acts alone. All controllers share one dimension, so that a standby's zeros
+would hide what the active one has to tell, and its passes that the active one's agent is silent.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 from slurm_topology.agent import metrics
-from slurm_topology.agent.decision import Action
+from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.record import PassRecord
+from slurm_topology.agent.settings import mode_in_force
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.world import World
-from slurm_topology.core.errors import AwsError, SlurmTopologyError
+from slurm_topology.core import plan_document
+from slurm_topology.core.errors import AwsError
 from slurm_topology.core.model import Severity
 
 __all__ = ["Send", "report", "send_to_cloudwatch"]
@@ -28,22 +32,28 @@ Send = Callable[[str, str, Sequence[Mapping[str, Any]]], None]  # region, namesp
 
 def report(world: World, record: PassRecord, send: Send) -> None:
     """Tell monitoring about a pass that has ended."""
-    store = world.store()
-    state = store.load_state()
     try:
+        store = world.store()
+        state = store.load_state()
         _write_text(world, state, record, paused=store.load_pause() is not None)
-        if world.settings.cloudwatch and _due(state, record):
+        if world.settings.cloudwatch and record.reason is not Reason.STANDBY and _due(state, record):
             _send(world, state, record, send)
-    except (SlurmTopologyError, OSError) as error:
-        world.log.event("metrics-not-reported", Severity.WARNING, why=error)
+    except Exception as error:  # an SDK can fail in any way, and none of them may end the service
+        world.log.event("metrics-not-reported", Severity.WARNING, why=repr(error))
 
 
 def _write_text(world: World, state: AgentState, record: PassRecord, *, paused: bool) -> None:
     path = world.settings.metrics_textfile
     if path is not None:
         world.files.make_folder(path.parent)
-        text = metrics.prometheus_text(state, record, mode=world.settings.mode.value, paused=paused)
+        mode = mode_in_force(world.settings, _plan_mode(world)).value
+        text = metrics.prometheus_text(state, record, mode=mode, paused=paused)
         world.files.write_atomically(path, text, mode=0o644)
+
+
+def _plan_mode(world: World) -> str | None:
+    text = world.files.read_text(world.settings.plan)
+    return None if text is None else plan_document.load(text).mode
 
 
 def _due(state: AgentState, record: PassRecord) -> bool:
@@ -56,7 +66,10 @@ def _send(world: World, state: AgentState, record: PassRecord, send: Send) -> No
     region = metrics.region_of(arn)
     if region is None:
         return  # not a HyperPod cluster, or its file isn't there yet
-    send(region, world.settings.cloudwatch_namespace, metrics.cloudwatch_points(state, record, state.reported, arn))
+    points = metrics.cloudwatch_points(state, record, state.reported, arn)
+    # noted before it is done: what can't be sent now isn't tried again at every pass
+    world.store().save_state(replace(state, reported_at=record.at))
+    send(region, world.settings.cloudwatch_namespace, points)
     world.store().save_state(replace(state, reported=state.counters, reported_at=record.at))
 
 
@@ -73,9 +86,9 @@ def send_to_cloudwatch(region: str, namespace: str, points: Sequence[Mapping[str
 
     Raises AwsError. The SDK is imported here: a pass that reports nothing doesn't pay for it.
     """
-    from slurm_topology import aws
-
     try:
+        from slurm_topology import aws
+
         client = aws.make_client("cloudwatch", region)
     except Exception as error:
         raise AwsError(f"no CloudWatch client: {error}", "cloudwatch:PutMetricData") from error

@@ -14,7 +14,7 @@ from typing import Any
 from slurm_topology.core import metric_names
 from slurm_topology.core.errors import InputError
 
-__all__ = ["DEFAULT_SETTINGS_FILE", "Mode", "Settings", "read_settings"]
+__all__ = ["DEFAULT_SETTINGS_FILE", "Mode", "Settings", "mode_in_force", "read_settings"]
 
 DEFAULT_SETTINGS_FILE = Path("/etc/slurm-topology/agent.json")
 
@@ -31,7 +31,7 @@ class Mode(str, Enum):
 class Settings:
     """All that can be set. Paths are absolute."""
 
-    mode: Mode = Mode.OWN
+    mode: Mode | None = None  # None: the plan's, see ``mode_in_force``
     resource_config: Path = Path("/opt/ml/config/resource_config.json")
     plan: Path = Path("/opt/slurm-topology/topology_plan.json")
     state_folder: Path = Path("/var/lib/slurm-topology")
@@ -62,6 +62,15 @@ class Settings:
     cloudwatch_namespace: str = metric_names.NAMESPACE
 
 
+def mode_in_force(settings: Settings, plan_mode: str | None) -> Mode:
+    """agent.json's mode, else the plan's, else own. A mode that a later version's plan may have: nothing is written."""
+    if settings.mode is not None:
+        return settings.mode
+    if plan_mode is None:
+        return Mode.OWN
+    return Mode(plan_mode) if plan_mode in [mode.value for mode in Mode] else Mode.OBSERVE
+
+
 def read_settings(text: str | None, source: Path = DEFAULT_SETTINGS_FILE) -> Settings:
     """Settings from the text of agent.json (None: no such file). Raises InputError naming every wrong member."""
     if text is None:
@@ -85,20 +94,20 @@ def read_settings(text: str | None, source: Path = DEFAULT_SETTINGS_FILE) -> Set
 
 def _converted(name: str, default: object, value: object) -> tuple[object, list[str]]:
     """The value in the type of the default, or what is wrong with it: got and expected."""
-    expected, good = _expectation(default, value)
+    expected, good = _expectation(name, default, value)
     if not good:
         return value, [f"{name}: expected {expected}, got {value!r}"]
-    if isinstance(default, Mode):
+    if name == "mode":
         return Mode(value), []
     if isinstance(default, Path):
         return (None if value is None else Path(str(value))), []
     return (float(str(value)) if isinstance(default, float) else value), []
 
 
-def _expectation(default: object, value: object) -> tuple[str, bool]:
+def _expectation(name: str, default: object, value: object) -> tuple[str, bool]:
     """What a setting must be, and whether the value is that."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if isinstance(default, Mode):
+    if name == "mode":
         return "one of own, repair, observe", value in [mode.value for mode in Mode]
     if isinstance(default, Path):
         return "an absolute path", (isinstance(value, str) and value.startswith("/")) or value is None
