@@ -14,12 +14,13 @@ Invariants, at every instant and after a kill at any instant:
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from slurm_topology.agent import findings, jobs, observe, readback
 from slurm_topology.agent.clock import Clock
-from slurm_topology.agent.daemon import start_unit, unit_state
+from slurm_topology.agent.daemon import restart_failed
 from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
 from slurm_topology.agent.files import Files
 from slurm_topology.agent.observation import Observation
@@ -38,6 +39,8 @@ from slurm_topology.core.slurm_version import SlurmVersion
 __all__ = ["Applied", "Applier", "Change", "as_map"]
 
 POLL_SECONDS = 0.05
+# the unit may write only what it was told at installation
+READ_ONLY_HINT = ". Run `slurm-topology install` again: it lets the agent's unit write Slurm's folder"
 LOG_WORDS = ("fatal", "error")
 REASON_LENGTH = 400  # characters of slurmctld's log that go into a message
 
@@ -151,7 +154,9 @@ class Applier:
             else:
                 self.files.write_atomically(Path(conf.path).with_name(step.what), step.text)
         except OSError as error:
-            raise ApplyError(f"{step.what} can't be written beside {conf.path}: {error.strerror}", "write") from error
+            hint = READ_ONLY_HINT if error.errno == errno.EROFS else ""
+            text = f"{step.what} can't be written beside {conf.path}: {error.strerror}{hint}"
+            raise ApplyError(text, "write") from error
 
     def _write_plugin(self, plugin: str | None, path: Path) -> None:
         read_from = self.files.signature(path)
@@ -245,34 +250,28 @@ class Applier:
                 self.write_step(step, conf)
         except (SlurmTopologyError, OSError) as error:
             return f"The files could not be put back: {error}"
-        revived = self._revive(seen, version)
-        self.release(change.held_before)
-        self.store.end_transaction()
+        answers, revived = self._revive(seen, version)
+        if answers:
+            self.release(change.held_before)
+            self.store.end_transaction()
         return f"The files are as they were; {revived}"
 
-    def _revive(self, seen: Observation, version: SlurmVersion) -> str:
-        """Slurm runs with the old topology, or is made to.
-
-        A Slurm that can't be asked now is the next pass's business.
-        """
+    def _revive(self, seen: Observation, version: SlurmVersion) -> tuple[bool, str]:
+        """Slurm runs with the old topology, or is made to. One that doesn't answer now is the next pass's business."""
+        if not self.answers(self.settings.slurmctld_wait_seconds):
+            restart_failed(self.shell, self.settings.slurmctld_unit)
+            return False, "slurmctld doesn't answer yet"
         try:
-            return self._run_with(seen, version)
+            return True, self._run_with(seen, version)
         except CommandError as error:
-            return f"slurmctld can't be asked: {error}"
+            return False, f"slurmctld can't be asked: {error}"
 
     def _run_with(self, seen: Observation, version: SlurmVersion) -> str:
-        if not self.answers(self.settings.slurmctld_wait_seconds):
-            if unit_state(self.shell, self.settings.slurmctld_unit) == "failed":
-                start_unit(self.shell, self.settings.slurmctld_unit)
-            return "slurmctld doesn't answer yet"
         if seen.slurm is not None and digest(observe.in_force(self.slurm, version)[0]) == seen.slurm.in_force_digest:
             return "slurmctld still runs with them"
         done = self.slurm.reconfigure()
-        return (
-            "slurmctld runs with them again"
-            if done.ok and self.answers(self.settings.slurmctld_wait_seconds)
-            else "slurmctld did not take them"
-        )
+        taken = done.ok and self.answers(self.settings.slurmctld_wait_seconds)
+        return "slurmctld runs with them again" if taken else "slurmctld did not take them"
 
 
 def as_map(disk: DiskState) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from slurm_topology.agent.files import Files
@@ -9,7 +10,7 @@ from slurm_topology.agent.observation import Daemon
 from slurm_topology.agent.shell import Shell
 from slurm_topology.core.errors import CommandError
 
-__all__ = ["find_daemon", "start_unit", "systemd_runs", "unit_active", "unit_state"]
+__all__ = ["find_daemon", "restart_failed", "systemd_runs", "unit_active", "unit_state"]
 
 SYSTEMCTL_SECONDS = 10.0
 PROC = Path("/proc")
@@ -60,10 +61,13 @@ def unit_active(shell: Shell, unit: str) -> bool:
     return unit_state(shell, unit) in ("active", "activating", "reloading")
 
 
-def start_unit(shell: Shell, unit: str) -> None:
-    """Let systemd start a unit that it has given up on. Raises CommandError."""
-    shell.check(["systemctl", "reset-failed", unit], timeout=SYSTEMCTL_SECONDS)
-    shell.check(["systemctl", "start", "--no-block", unit], timeout=SYSTEMCTL_SECONDS)
+def restart_failed(shell: Shell, unit: str) -> None:
+    """systemd restarts what crashed until it gives up: then it is told to try again. What was stopped stays stopped."""
+    if unit_state(shell, unit) != "failed":
+        return
+    for action in (["reset-failed"], ["start", "--no-block"]):
+        with contextlib.suppress(CommandError):  # whoever runs slurmctld here will start it
+            shell.check(["systemctl", *action, unit], timeout=SYSTEMCTL_SECONDS)
 
 
 def _property(shell: Shell, unit: str, name: str) -> str:

@@ -19,7 +19,6 @@ __all__ = [
     "rescued",
     "set_aside",
     "slurm_down",
-    "unit_cannot_write",
     "unplaced",
     "version_changing",
     "waiting_for_places",
@@ -125,13 +124,6 @@ def jobs_do_not_fit(jobs: Sequence[str]) -> Finding:
     message = f"{len(jobs)} jobs don't fit the topology although they were released, {jobs[0]} first"
     return Finding(
         "AGENT027", WARNING, jobs[0], message, "scontrol show job says what it asks for: reduce it or cancel"
-    )
-
-
-def unit_cannot_write(path: str) -> Finding:
-    message = f"{path} is read-only for the agent"
-    return Finding(
-        "AGENT028", ERROR, path, message, "run `slurm-topology install` again: it lets the unit write Slurm's folder"
     )
 
 

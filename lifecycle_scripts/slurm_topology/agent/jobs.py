@@ -4,10 +4,11 @@ A pending job that doesn't fit the topology, even for a second, becomes BadConst
 after the topology is right again; only a release frees it. We release those that became so through a topology, and no
 other:
 
-* before an apply: jobs that were eligible when the topology was last seen right, and are held now that it isn't;
-* after an apply: jobs that weren't held before it.
+* jobs that became so in the course of our apply, or in the minutes after it;
+* when the topology that we replace lacked nodes (HyperPod adds a node before anybody can place it): jobs that became so
+  since the topology was last right.
 
-A job that was held before, or that was submitted later, stays as it is: its own request may be what is bad.
+A job that was held before stays as it is: its own request may be what is bad.
 """
 
 from __future__ import annotations
@@ -28,16 +29,13 @@ def held(jobs: Iterable[PendingJob]) -> list[str]:
     return sorted({_base(job.id) for job in jobs if job.bad_constraints})
 
 
-def held_before(jobs: Iterable[PendingJob], known_held: Collection[str], settled_at: float) -> list[str]:
+def held_before(jobs: Iterable[PendingJob], known_held: Collection[str], *, nodes_lacked: bool) -> list[str]:
     """Of the jobs that are held now, those that aren't ours to release.
 
-    ``known_held``: held already when the topology was last right, at ``settled_at`` (0: never seen right).
+    ``known_held``: held already when the topology was last right. ``nodes_lacked``: the topology in force lacks nodes.
     """
-    return sorted({_base(job.id) for job in jobs if job.bad_constraints and not _victim(job, known_held, settled_at)})
-
-
-def _victim(job: PendingJob, known_held: Collection[str], settled_at: float) -> bool:
-    return 0 < job.submitted <= settled_at and _base(job.id) not in known_held
+    now = held(jobs)
+    return [job for job in now if job in known_held] if nodes_lacked else now
 
 
 def to_release(jobs: Iterable[PendingJob], before: Collection[str], until: float) -> tuple[str, ...]:

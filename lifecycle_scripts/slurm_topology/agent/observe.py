@@ -56,7 +56,9 @@ class Observer:
         conf = self._conf(config.get("SLURM_CONF"), daemon)
         slurmctld = daemon.binary if daemon else "slurmctld"
         next_version = self._try("AGENT011", slurmctld, lambda: SlurmVersion.parse(self.slurm.version_of(slurmctld)))
-        version = SlurmVersion.parse(config["SLURM_VERSION"]) if "SLURM_VERSION" in config else next_version
+        if role is not Role.DOWN and "SLURM_VERSION" not in config:
+            raise InputError("scontrol show config: expected a line SLURM_VERSION, got none")
+        version = SlurmVersion.parse(config["SLURM_VERSION"]) if config else next_version
         view = self._view(config, version) if role is Role.ACTIVE and version is not None else None
         return Observation(
             now=now,

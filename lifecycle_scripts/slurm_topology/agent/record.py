@@ -79,7 +79,7 @@ def after_pass(state: AgentState, record: PassRecord, news: News | None, settled
             conf_files=news.conf_files or state.conf_files,
             slurm_version=news.slurm_version or state.slurm_version,
         )
-    return _not_settled(state, record) if settled is None else _settled(state, record, news, settled)
+    return _not_settled(state, record) if settled is None else _settled(state, news, settled)
 
 
 def _not_settled(state: AgentState, record: PassRecord) -> AgentState:
@@ -88,7 +88,7 @@ def _not_settled(state: AgentState, record: PassRecord) -> AgentState:
     return replace(state, behind_since=since, settled_fingerprint="")
 
 
-def _settled(state: AgentState, record: PassRecord, news: News | None, settled: Settled) -> AgentState:
+def _settled(state: AgentState, news: News | None, settled: Settled) -> AgentState:
     """The topology is right:
 
     remember how to recognise that, who is held for own reasons, and that the files are ours.
@@ -97,7 +97,6 @@ def _settled(state: AgentState, record: PassRecord, news: News | None, settled: 
     state = replace(
         state,
         settled_fingerprint=settled.fingerprint,
-        settled_at=record.at,
         behind_since=0.0,
         held_jobs=[job for job in jobs.held(settled.jobs) if job not in released],
         released_jobs=sorted({*state.released_jobs, *released}),

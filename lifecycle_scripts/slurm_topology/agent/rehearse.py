@@ -19,7 +19,7 @@ from enum import Enum
 from pathlib import Path
 
 from slurm_topology.agent import rehearsal_runner
-from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.disk import DiskState, flat_like
 from slurm_topology.agent.files import Files
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm_conf import SlurmConf, joined
@@ -77,6 +77,9 @@ class Rehearser:
 
     def rehearse(self, disk: DiskState, conf: SlurmConf, slurmctld: str) -> Rehearsal:
         """Try one state of the configuration folder. ``slurmctld``: path or name of the live binary."""
+        if not flat_like(disk.plugin) and disk.conf is None and disk.yaml is None:
+            # slurmctld looks for the file for a minute before it gives up
+            return Rehearsal(Verdict.REFUSED, (f"TopologyPlugin={disk.plugin}, and there is no topology.conf",))
         with self.files.scratch(self.scratch) as folder:
             self._prepare(folder, disk, conf)
             runner = [sys.executable, "-I", "-S", str(Path(rehearsal_runner.__file__)), str(self.timeout)]

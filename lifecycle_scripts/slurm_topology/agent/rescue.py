@@ -13,13 +13,13 @@ from itertools import chain, islice
 from slurm_topology.agent import findings
 from slurm_topology.agent.apply import Applied, Applier
 from slurm_topology.agent.compute import Wanted
-from slurm_topology.agent.daemon import start_unit, unit_state
+from slurm_topology.agent.daemon import restart_failed
 from slurm_topology.agent.disk import DiskState
 from slurm_topology.agent.history import History
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.rehearse import Verdict
 from slurm_topology.core import render_yaml
-from slurm_topology.core.errors import ApplyError, CommandError
+from slurm_topology.core.errors import ApplyError
 from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology
 
 __all__ = ["candidates", "flat", "rescue"]
@@ -58,7 +58,7 @@ def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: 
     name, target = _first_that_starts(applier, seen, wanted, history)
     applier.remember_original(seen)
     applier.write(seen, target)
-    _start(applier)
+    restart_failed(applier.shell, applier.settings.slurmctld_unit)
     if not applier.answers(applier.settings.slurmctld_wait_seconds):
         raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
     return Applied(False, 0.0, (), (findings.rescued(name),))
@@ -76,16 +76,3 @@ def _first_that_starts(
             return name, tried
         refusals += rehearsal.reasons
     raise ApplyError("no topology was found that slurmctld starts with, not even flat: see its log", "rehearse")
-
-
-def _start(applier: Applier) -> None:
-    """systemd restarts what crashed by itself, until it gives up:
-
-    then it is told to try again. What was stopped stays stopped.
-    """
-    unit = applier.settings.slurmctld_unit
-    try:
-        if unit_state(applier.shell, unit) == "failed":
-            start_unit(applier.shell, unit)
-    except CommandError:
-        return  # whoever runs slurmctld here will start it

@@ -57,7 +57,8 @@ class Slurm:
 
     def ping(self) -> tuple[ControllerLine, ...]:
         """All controllers; empty when nothing could be understood. Raises CommandError when it hangs or isn't there."""
-        return parse_ping(self.shell.run(["scontrol", "ping"], timeout=PING_SECONDS).stdout)
+        seconds = min(PING_SECONDS, self.timeout)
+        return parse_ping(self.shell.run(["scontrol", "ping"], timeout=seconds).stdout)
 
     def config(self) -> Mapping[str, str]:
         return parse_config(self._ask("scontrol", "show", "config"))

@@ -55,7 +55,6 @@ class AgentState:
     yield_until: float = 0.0
     yield_seconds: float = 0.0  # length of the present or last yield
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already when the topology was last seen right
-    settled_at: float = 0.0  # when the topology was last seen right
     behind_since: float = 0.0  # when Slurm's topology was first seen not to match reality; 0: it matches
     first_pass_at: float = 0.0
     complete_once: bool = False  # every node's place has been known at least once: first boot is over
@@ -160,7 +159,7 @@ class Store:
         try:
             return kind(**_members(document, kind))
         except (TypeError, InputError) as error:
-            self._set_aside(name, str(error))
+            self._set_aside(name, f"of an unknown shape ({error})")
             return None
 
     def _document(self, name: str) -> dict[str, Any] | None:
@@ -230,7 +229,7 @@ def _members(document: Mapping[str, Any], kind: type) -> dict[str, Any]:
             "list": (list,),
         }
         if not isinstance(value, kinds[expected]) or (expected in ("int", "float") and isinstance(value, bool)):
-            raise InputError(f"of an unknown shape: {name} is {type(value).__name__}, expected {expected}")
+            raise InputError(f"{name} is {type(value).__name__}, expected {expected}")
     return found
 
 

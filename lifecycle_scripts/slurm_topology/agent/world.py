@@ -47,9 +47,8 @@ class World:
     @property
     def quick_slurm(self) -> Slurm:
         """Slurm's commands with the small slurm.conf."""
-        return Slurm(
-            replace(self.shell, extra={**self.shell.extra, "SLURM_CONF": str(self.client_conf)}), QUICK_SECONDS
-        )
+        shell = replace(self.shell, extra={**self.shell.extra, "SLURM_CONF": str(self.client_conf)})
+        return Slurm(shell, min(QUICK_SECONDS, self.settings.command_timeout_seconds))
 
     @property
     def rehearser(self) -> Rehearser:
