@@ -99,7 +99,7 @@ def test_explain_from_files(say: Say, tmp_path: Path) -> None:
         (("explain", "--nodes", "n[1", "--resource-config", P5), "n[1"),
         (("show", "--topology", "/nowhere/topology.conf"), "/nowhere/topology.conf: no such file"),
         (("show", "--resource-config", P5, "--slurm-version", "1.2"), "no Slurm version in '1.2'"),
-        (("show", "--resource-config", P5, "--output", "/nowhere/at/all.txt"), "cannot be written"),
+        (("show", "--resource-config", P5, "--output", f"{P5}/picture.txt"), "cannot be written"),
         (("simulate", "--group", "p5:4"), "expected [NAME=]TYPE:COUNT"),
         (("simulate", "--group", "ml.m9.none:4"), "not in the catalogue"),
         (("simulate", "--group", "ml.p5.48xlarge:0"), "no compute nodes"),

@@ -21,6 +21,7 @@ from slurm_topology.core.explain import (
     NodeReason,
     NodeState,
     Snapshot,
+    forest_of,
     node_state,
     read_jobs,
     read_reasons,
@@ -85,11 +86,17 @@ class _Parts:
     def snapshot(self) -> Snapshot:
         return Snapshot(
             topology=self.topology,
-            nodes=_node_facts(self.inventory, self.slurm_nodes, self.reasons or {}),
+            nodes={**_bare(self.topology), **_node_facts(self.inventory, self.slurm_nodes, self.reasons or {})},
             jobs=self.jobs,
             partitions=self.partitions,
             findings=tuple(sorted(set(self.findings))),
         )
+
+
+def _bare(topology: ClusterTopology) -> dict[str, NodeFacts]:
+    """The nodes that a topology names, of which nothing else is known."""
+    names = (node for entry in topology.topologies for node in forest_of(entry).leaf_of)
+    return {name: NodeFacts(name) for name in names}
 
 
 def _node_facts(

@@ -69,6 +69,7 @@ def write_out(text: str, path: Path | None) -> None:
         sys.stdout.write(text)
         return
     try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
         Files().write_atomically(path.absolute(), text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error

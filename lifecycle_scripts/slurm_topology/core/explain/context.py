@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..model import Flat, NamedTopology
-from .facts import FREE_STATES, OUT_OF_SERVICE_STATES, Job, JobPhase, NodeFacts, Snapshot
+from .facts import FREE_STATES, OUT_OF_SERVICE_STATES, Job, JobPhase, NodeFacts, NodeState, Snapshot
 from .forest import Forest, forest_of
 
 __all__ = ["Context"]
@@ -73,9 +73,12 @@ class Context:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Nodes that are whole, in service and unused now."""
+        """Nodes that are whole, in service and unused now. Where no state at all is known: all but those of jobs."""
         busy = {node for job in self.snapshot.jobs if job.phase is JobPhase.RUNNING for node in job.nodes}
-        return frozenset(node.name for node in self.snapshot.nodes.values() if node.state in FREE_STATES) - busy
+        nodes = self.snapshot.nodes.values()
+        if all(node.state is NodeState.UNKNOWN for node in nodes):
+            return self._everybody - busy
+        return frozenset(node.name for node in nodes if node.state in FREE_STATES) - busy
 
     @cached_property
     def out_of_service(self) -> frozenset[str]:
