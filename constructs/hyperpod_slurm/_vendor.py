@@ -9,13 +9,17 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OPERATIONS", "files", "versions"]
+__all__ = ["OPERATIONS", "files", "runs_on_nodes", "versions"]
+
+# /usr/bin/python3 of HyperPod's Ubuntu 22.04 images; those of 24.04 have 3.12, which runs the same code.
+_NODE_PYTHON = (3, 10)
 
 # Service (as botocore's data folder names it) → operations that slurm_topology.aws calls.
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
@@ -54,8 +58,43 @@ service models that are left hold only the operations that it calls. Compiled ex
 
 @cache
 def versions() -> tuple[tuple[str, str], ...]:
-    """(distribution, version) of everything inside, sorted."""
+    """(distribution, version) of everything inside, sorted. Raises ValueError for what nodes can't run."""
+    for name in _DISTRIBUTIONS:
+        _refuse_newer(name)
     return tuple(sorted((name, metadata.version(name)) for name in _DISTRIBUTIONS))
+
+
+def _refuse_newer(name: str) -> None:
+    requires = str(metadata.metadata(name).json.get("requires_python", ""))
+    if not runs_on_nodes(requires):
+        node = ".".join(map(str, _NODE_PYTHON))
+        raise ValueError(
+            f"{name} {metadata.version(name)} of this Python environment travels to the nodes, but it needs Python "
+            f"{requires}, and HyperPod's nodes have {node}: install a release that supports {node}"
+        )
+
+
+def runs_on_nodes(requires_python: str) -> bool:
+    """Whether Python 3.10, in a late enough release, is in a ``Requires-Python`` such as ``<4,>=3.8,!=3.9.*``."""
+    return all(map(_clause_holds, filter(None, requires_python.replace(" ", "").split(","))))
+
+
+def _clause_holds(clause: str) -> bool:
+    found = re.fullmatch(r"(~=|===?|!=|<=?|>=?)(\d+)(?:\.(\d+))?(.*)", clause)
+    if found is None:
+        return True  # no clause that is known: the node's own import decides
+    operator, major = found[1], int(found[2])
+    minor = None if found[3] is None else int(found[3])
+    named = (major, minor or 0)
+    inside = major == _NODE_PYTHON[0] and minor in (None, _NODE_PYTHON[1])
+    return {
+        ">=": named <= _NODE_PYTHON,
+        ">": named < _NODE_PYTHON,
+        "<=": named >= _NODE_PYTHON,
+        "<": named > _NODE_PYTHON,
+        "~=": major == _NODE_PYTHON[0] and named <= _NODE_PYTHON,
+        "!=": not inside or found[4] not in ("", ".*"),  # a single release that is bad leaves the others
+    }.get(operator, inside)
 
 
 def files() -> dict[str, bytes]:

@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,13 @@ from slurm_topology.aws_lambda import bundle as unpacking
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Each test builds anew, into a folder of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for function in (_cache.folder, _assets._built_handler, _assets._own_files, _assets._vendor_files):
+    for function in (
+        _cache.folder,
+        _assets._built_handler,
+        _assets._own_files,
+        _assets._vendor_files,
+        _vendor.versions,
+    ):
         function.cache_clear()
     return tmp_path
 
@@ -197,3 +205,43 @@ def test_licenses_travel_along(vendor: Path) -> None:
     licensed = {path.parent.name for path in (vendor / "licenses").rglob("*") if path.is_file()}
     assert {"boto3", "botocore", "PyYAML", "urllib3", "jmespath"} <= licensed
     assert "left out" in (vendor / "NOTICE").read_text()
+
+
+@pytest.mark.parametrize(
+    ("requires", "runs"),
+    [
+        ("", True),
+        (">=3.9", True),
+        (">= 3.10", True),
+        ("!=3.0.*,!=3.1.*,!=3.2.*,>=2.7", True),
+        ("<4,>=3.8", True),
+        ("~=3.9", True),
+        ("==3.*", True),
+        (">=3.8,!=3.10.1", True),
+        (">=3.11", False),
+        (">3.10", False),
+        ("<3.10", False),
+        (">=3.8,!=3.10.*", False),
+        ("==3.12.*", False),
+        ("~=3.11", False),
+    ],
+)
+def test_who_runs_on_a_node(requires: str, runs: bool) -> None:
+    assert _vendor.runs_on_nodes(requires) is runs
+
+
+def test_a_package_that_nodes_cannot_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of `cdk synth` may have a newer Python, and packages that need it: the agent would be without
+    SDK, or dead."""
+    real = metadata.metadata
+
+    def newer(name: str) -> Any:
+        found = real(name)
+        if name == "botocore":
+            found.replace_header("Requires-Python", ">=3.11")
+        return found
+
+    monkeypatch.setattr(metadata, "metadata", newer)
+    _vendor.versions.cache_clear()
+    with pytest.raises(ValueError, match=r"botocore .* needs Python >=3\.11, and HyperPod's nodes have 3\.10"):
+        _vendor.versions()
