@@ -25,8 +25,9 @@ __all__ = ["Deployment"]
 class Deployment:
     """The custom resources and what they need, made in ``scope``.
 
-    The lifecycle prefix is named by the content that goes there. An update writes beside what is in force, so that a
-    failed one rolls back to files that are still there.
+    The lifecycle prefix is named by the content that goes there, but for the groups' counts. An update writes beside
+    what is in force, so that a failed one rolls back to files that are still there; a scale writes the plan anew in
+    place, and a rollback of it writes the old one back.
     """
 
     def __init__(self, scope: Construct, spec: ClusterSpec, bucket: s3.IBucket, options: HandlerOptions) -> None:
@@ -79,7 +80,9 @@ class Deployment:
             "Mode": topology.mode.value,
             **({} if version is None else {"SlurmVersion": version}),
         }
-        content = _hash(Stack.of(self._scope), {"bundle": self._bundle.content_hash, **wanted})
+        # Not by the counts: the prefix is in every group's SourceS3Uri, so each scale would update all of them.
+        lasting = {**wanted, "Groups": [{**group, "Count": None} for group in self._groups]}
+        content = _hash(Stack.of(self._scope), {"bundle": self._bundle.content_hash, **lasting})
         self._prefix = f"{self.prefix_root}/{content[:16]}"
         bundle = (self._asset.s3_bucket_name, self._asset.s3_object_key)
         permissions.allow_handler(self._role, bundle, self._bucket, self.prefix_root, _training_plans(self._spec))

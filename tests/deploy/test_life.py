@@ -14,6 +14,9 @@ from slurm_topology.core.model import Blocks
 pytestmark = pytest.mark.deploy
 
 
+SCALED = {"topology_plan.json", "initial_topology.json", "current.json"}  # what a scale writes anew
+
+
 def source_uris(training: Training) -> set[str]:
     """Where the cluster's groups get their lifecycle files from."""
     return {group["LifeCycleConfig"]["SourceS3Uri"] for group in training.cluster()["InstanceGroups"]}
@@ -45,13 +48,16 @@ def test_the_initial_topology_has_every_node(training: Training) -> None:
 
 
 def test_scaled(training: Training) -> None:
-    """New nodes come in; only they are asked about; the old prefix stays for a rollback."""
-    before, ids = training.objects(), training.physical_ids()
+    """New nodes come in; only they are asked about. No group's SourceS3Uri changes, only the two documents there do."""
+    before, ids, uris = training.objects(), training.physical_ids(), source_uris(training)
     training.deploy(count=7)
+    assert source_uris(training) == uris
     assert {node["Name"] for node in training.document("InitialTopologyS3Uri")["Nodes"]} == training.addresses()
     assert len(training.addresses()) == 27
     assert training.last_logged("nodes described")["learnt"] == 3
-    assert training.objects().items() >= before.items()
+    after = training.objects()
+    assert after.keys() == before.keys()
+    assert {key.rpartition("/")[2] for key in after if after[key] != before[key]} == SCALED
     assert training.physical_ids() == ids
 
 
