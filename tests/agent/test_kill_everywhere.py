@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.agent_lab import GB200, AgentLab, Member, blocks_of, tree_of
+from agent.agent_lab import GB200, STATE, AgentLab, Member, blocks_of, tree_of
 from slurm_lab import Partition, make_nodes
 
 pytestmark = pytest.mark.slurm
@@ -32,17 +32,24 @@ def assert_unharmed(lab: AgentLab, running: int, pending: int, where: str) -> No
     assert (waiting.state, waiting.priority > 0) == ("PENDING", True), f"{waiting} after a kill at {where}"
 
 
-def kill_everywhere(lab: AgentLab, targets: tuple[Target, Target]) -> Counter[str]:
+def kill_everywhere(lab: AgentLab, targets: tuple[Target, Target], *, first_pass: bool = False) -> Counter[str]:
     """Go from one target to the other and back, killed at the first point, the second, and so on until there is none
     left.
 
+    ``first_pass``: each killed pass is the first of its agent, whose state folder isn't there yet.
     Returns how many points there were of each kind.
     """
+
+    def forget() -> None:
+        if first_pass:
+            lab.lab.run("rm", "-rf", STATE, check=True)
+
     running, pending = lab.lab.jobs.submit(30), lab.lab.jobs.submit(36)
     lab.lab.jobs.where(running)
     lab.write_members(*targets[0])
     lab.settle()
     lab.write_members(*targets[1])
+    forget()
     points: list[str] = lab.ask()["points"]
     lab.settle()
     in_force = [lab.unit_of()]
@@ -54,6 +61,7 @@ def kill_everywhere(lab: AgentLab, targets: tuple[Target, Target]) -> Counter[st
         kill_at += 1
         wanted = 1 - now
         lab.write_members(*targets[wanted])
+        forget()
         answer = lab.ask(kill_at=kill_at)
         if not answer.get("killed"):
             break
@@ -76,6 +84,15 @@ def test_killed_at_every_point_while_the_plugin_changes(make_agent_lab: Make, ve
     print(f"\nkilled at {points.total()} points, {version}: {dict(points)}")
     assert points.total() > 50
     assert {"create", "write", "fsync", "rename", "start", "during"} <= set(points)
+
+
+def test_killed_at_every_point_of_the_very_first_pass(make_agent_lab: Make) -> None:
+    """24.11, tree to block and back, each time by an agent that remembers nothing."""
+    lab = make_agent_lab("24.11", nodes=36)
+    targets: tuple[Target, Target] = ((tree_of(NODES, 6), None), (blocks_of(NODES, 18), {"train": GB200}))
+    points = kill_everywhere(lab, targets, first_pass=True)
+    print(f"\nkilled at {points.total()} points of a first pass, 24.11: {dict(points)}")
+    assert points.total() > 50
 
 
 def test_killed_at_every_point_with_partitions_of_their_own_topology(make_agent_lab: Make) -> None:

@@ -124,6 +124,7 @@ class Applier:
             after=as_map(change.target),
             held_jobs=change.held_before,
             partitions=change.assignments,
+            slurm_version=str(seen.version),
         )
         self.store.save_transaction(transaction)
 

@@ -19,16 +19,25 @@ from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Transaction
 from slurm_topology.agent.text import digest
+from slurm_topology.core.errors import InputError
 from slurm_topology.core.slurm_version import SlurmVersion
 
 __all__ = ["put_in_order", "way_back"]
 
 
 def put_in_order(applier: Applier, transaction: Transaction, state: AgentState) -> AgentState:
-    """Bring the disk in order; the state then knows what is ours. Raises ApplyError, OSError, InputError."""
-    version = SlurmVersion.parse(state.slurm_version)
+    """Bring the disk in order; the state then knows what is ours. Raises ApplyError, OSError.
+
+    A journal that can't be used is set aside: every state on the way is one that slurmctld starts with, so the coming
+    pass may compare what it finds, and nothing is worse than an agent that never looks again.
+    """
+    try:
+        version = SlurmVersion.parse(transaction.slurm_version or state.slurm_version)
+        conf = read_slurm_conf(transaction.conf_path, applier.read_text)
+    except InputError as error:
+        applier.store.set_transaction_aside(f"of no use ({error})")
+        return state
     before, after = as_disk(transaction.before), as_disk(transaction.after)
-    conf = read_slurm_conf(transaction.conf_path, applier.read_text)
     found = observe.disk_state(applier.files, transaction.conf_path, conf)
     for step in way_back(found, before, after, version):
         applier.write_step(step, conf)

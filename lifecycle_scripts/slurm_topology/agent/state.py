@@ -78,6 +78,7 @@ class Transaction:
     after: dict[str, str | None]  # likewise, what is to be there
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already before
     partitions: dict[str, str] = field(default_factory=dict)  # partition → topology to assign afterwards
+    slurm_version: str = ""  # the order of the steps depends on it
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,9 @@ class Store:
 
     def end_transaction(self) -> None:
         self._remove("transaction.json")
+
+    def set_transaction_aside(self, why: str) -> None:
+        self._set_aside("transaction.json", why)
 
     def load_original(self) -> Original | None:
         return self._load("original.json", Original)
