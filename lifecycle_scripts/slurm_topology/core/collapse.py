@@ -17,7 +17,8 @@ SWITCH_BUDGET = 1000  # 0.3 s; the next measured point, 2,111 switches, took 3.5
 
 
 def reconfigure_seconds(switches: int) -> float:
-    """Measured upper estimate of what slurmctld spends on that many switches at a start or reconfigure."""
+    """What slurmctld spends on that many switches at a start or reconfigure, at least: measured on an idle machine; a
+    busy one with 10,000 nodes took ten times as long (benchmarks/bench_slurmctld.py)."""
     return 3e-10 * switches**3
 
 

@@ -86,7 +86,7 @@ def _fit_budget(trees: list[SwitchTree], budget: int) -> Iterable[Finding]:
             "TOPO307",
             Severity.WARNING,
             "tree",
-            f"{before} switches would cost slurmctld about {reconfigure_seconds(before):.1f} s at each start and "
+            f"{before} switches would cost slurmctld at least {reconfigure_seconds(before):.1f} s at each start and "
             f"reconfigure, so {len(merged)} switches "
             f"became leaves ({after} switches are left): inside each of them, of up to {largest} nodes, Slurm can't "
             "tell which nodes are nearer",
