@@ -97,7 +97,7 @@ def _fit_budget(trees: list[SwitchTree], budget: int) -> Iterable[Finding]:
             "TOPO308",
             Severity.WARNING,
             "tree",
-            f"the tree has {after} switches, more than {budget}: slurmctld needs about "
+            f"the tree has {after} switches, more than {budget}: slurmctld needs at least "
             f"{reconfigure_seconds(after):.1f} s for each start and reconfigure",
             "all that is left carries information; split the cluster if that is too long",
         )
