@@ -102,6 +102,8 @@ class SlurmCluster(ClusterBase):
         :param removal_policy: of a new lifecycle bucket; with DESTROY it is emptied.
         """
         super().__init__(scope, id, physical_name=cluster_name)
+        if network is not None and vpc is not None:
+            raise ValueError("vpc is short for a network around it: give network or vpc, got both")
         self.instance_groups = tuple(instance_groups)
         self.network = network or ClusterNetwork(self, "Network", vpc=vpc)
         self.security_groups = self.network.security_groups

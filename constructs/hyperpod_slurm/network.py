@@ -57,6 +57,11 @@ class ClusterNetwork(Construct):
         :param owner_account: of a ``vpc`` that another account shares with this one; default: this account.
         """
         super().__init__(scope, id)
+        if vpc is None:
+            _refuse("a vpc of your own", subnets=subnets, owner_account=owner_account)
+        else:
+            new = {"availability_zone": availability_zone, "availability_zone_id": availability_zone_id}
+            _refuse("a new VPC, got a vpc of your own", **new, internet_access=internet_access)
         self.owner_account = owner_account
         self._made: NewVpc | None = None
         if vpc is None:
@@ -107,6 +112,13 @@ class ClusterNetwork(Construct):
         if self._made is not None:
             return ec2.SubnetSelection(subnets=self._made.database_subnets())
         return ec2.SubnetSelection(subnets=self.vpc.private_subnets or self.vpc.isolated_subnets)
+
+
+def _refuse(needed: str, **given: object) -> None:
+    """What would be ignored is an error."""
+    names = [name for name, value in given.items() if value]
+    if names:
+        raise ValueError(f"{', '.join(names)} can be given with {needed} only")
 
 
 def _first_private(vpc: ec2.IVpc) -> list[ec2.ISubnet]:

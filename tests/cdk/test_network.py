@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 
@@ -127,6 +128,18 @@ def test_subnets_and_security_groups_that_exist() -> None:
     assert config["Subnets"] == [stack.resolve(subnet.subnet_id) for subnet in vpc.private_subnets]
     assert config["SecurityGroupIds"] == ["sg-12345678"]
     assert not resources_of(stack, "AWS::EC2::SecurityGroup")
+
+
+def test_what_would_be_ignored_is_refused() -> None:
+    """Arguments of a new VPC with one that exists, and the other way round."""
+    stack = new_stack()
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
+    with pytest.raises(ValueError, match="internet_access can be given with a new VPC"):
+        ClusterNetwork(stack, "One", vpc=vpc, internet_access=True)
+    with pytest.raises(ValueError, match="subnets can be given with a vpc of your own"):
+        ClusterNetwork(stack, "Two", subnets=vpc.private_subnets)
+    with pytest.raises(ValueError, match="got both"):
+        new_cluster(stack, network=ClusterNetwork(stack, "Three"), vpc=vpc)
 
 
 def test_two_clusters_share_a_network() -> None:
