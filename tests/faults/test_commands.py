@@ -17,13 +17,14 @@ from slurm_topology.agent.slurm import PendingJob, Slurm
 
 @dataclass(frozen=True)
 class RecordingShell(Shell):
-    """Runs nothing. Of every unit systemd says that it has failed; no other program has anything to say."""
+    """Runs nothing. Every unit has failed, one trigger is set, and no other program has anything to say."""
 
     given: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, argv: Sequence[str], *, timeout: float, user: str | None = None) -> Completed:
         self.given.append(tuple(argv))
-        return Completed(tuple(argv), 0, "failed" if "ActiveState" in argv else "", "")
+        said = {"ActiveState": "failed", "--get": "9 node * up 0 slurm - program"}
+        return Completed(tuple(argv), 0, next((said[word] for word in argv if word in said), ""), "")
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def test_nothing_is_cancelled_requeued_drained_or_resumed(every_command: list[tu
     assert {command[0].rpartition("/")[2] for command in every_command} == {
         *("scontrol", "sinfo", "squeue", "slurmctld", "strigger", "systemctl")
     }
+    assert ("strigger", "--clear", "--id=9") in every_command
     verbs = {command[1] for command in every_command if command[0] == "scontrol" and not command[1].startswith("-")}
     assert verbs == {"ping", "show", "reconfigure", "update", "release"}
 
