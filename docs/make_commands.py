@@ -54,7 +54,8 @@ def argument(action: argparse.Action) -> str:
 
 
 def cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Text for a cell of a table: bars end cells, braces would be taken for attributes."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("{", "&#123;")
 
 
 def metrics() -> Iterator[str]:

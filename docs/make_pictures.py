@@ -7,9 +7,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lifecycle_scripts"))
 
+from slurm_topology.core.choose import make_plan
 from slurm_topology.core.explain import NodeFacts, NodeState, Snapshot
-from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Switch, Tree
-from slurm_topology.view import draw, render_svg
+from slurm_topology.core.model import (
+    Block,
+    Blocks,
+    Capability,
+    ClusterTopology,
+    Flat,
+    Group,
+    NamedTopology,
+    NodeRole,
+    Partition,
+    Switch,
+    Tree,
+)
+from slurm_topology.view import draw, plan_picture, render_svg
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -32,25 +45,33 @@ def blocks() -> NamedTopology:
     return NamedTopology("block", body, True)
 
 
+def plan() -> str:
+    """A cluster of everything: P5, GB200 UltraServers with a spare each, and CPU nodes."""
+    groups = [
+        Group("train", "ml.p5.48xlarge", NodeRole.COMPUTE, Capability.TREE, ("train",), 64),
+        Group("ultra", "ml.p6e-gb200.36xlarge", NodeRole.COMPUTE, Capability.BLOCK, ("ultra",), 40, 18, 1),
+        Group("cpu", "ml.m5.4xlarge", NodeRole.COMPUTE, Capability.NONE, ("dev",), 4),
+    ]
+    partitions = [Partition("train", ("train",)), Partition("ultra", ("ultra",)), Partition("dev", ("cpu",))]
+    return plan_picture(make_plan(groups, partitions, None), groups).svg()
+
+
+def picture(topology: NamedTopology, count: int, title: str) -> str:
+    states = [NodeState.ALLOCATED if index % 5 else NodeState.IDLE for index in range(count)]
+    facts = {name: NodeFacts(name, state) for name, state in zip(nodes(count), states, strict=True)}
+    return render_svg(draw(Snapshot(ClusterTopology((topology,)), facts, cluster=title)))
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
-    for name, topology, count in (
-        ("tree", tree(), 16),
-        ("blocks", blocks(), 36),
-        ("flat", NamedTopology("flat", Flat(), True), 12),
-    ):
-        states = {
-            node: NodeFacts(node, NodeState.ALLOCATED if index % 5 else NodeState.IDLE)
-            for index, node in enumerate(nodes(count))
-        }
-        picture = draw(
-            Snapshot(
-                ClusterTopology((topology,)),
-                states,
-                cluster=f"a {topology.name} topology" if name != "blocks" else "blocks",
-            )
-        )
-        (IMAGES / f"{name}.svg").write_text(render_svg(picture))
+    pictures = {
+        "tree": picture(tree(), 16, "a tree"),
+        "blocks": picture(blocks(), 36, "blocks"),
+        "flat": picture(NamedTopology("flat", Flat(), True), 12, "flat"),
+        "plan": plan(),
+    }
+    for name, text in pictures.items():
+        (IMAGES / f"{name}.svg").write_text(text)
         print(f"docs/images/{name}.svg")
 
 

@@ -161,3 +161,17 @@ def test_all_shows_every_line(say: Say, tmp_path: Path) -> None:
     folded, everything = (say("show", "--topology", str(topology), *extra)[1] for extra in ((), ("--all",)))
     assert folded.count("\n") < 80
     assert everything.count("─ leaf") == leaves
+
+
+@pytest.mark.parametrize("suffix", ["html", "svg"])
+def test_plan_draws_a_picture_beside_its_words(tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str) -> None:
+    target = tmp_path / "deep" / f"plan.{suffix}"
+    assert run(["plan", "--resource-config", GB200, "--picture", str(target)]) == 0
+    assert "cluster default: block" in capsys.readouterr().out
+    assert "cluster default" in target.read_text()
+
+
+def test_plan_refuses_a_picture_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--resource-config", GB200, "--picture", str(tmp_path / "plan.png")]) == 2
+    assert "expected a name in .html, or in .svg" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

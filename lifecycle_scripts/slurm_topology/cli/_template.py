@@ -9,16 +9,25 @@ from pathlib import Path
 from slurm_topology.core.choose import make_plan
 from slurm_topology.core.model import Finding, Plan
 from slurm_topology.core.read_template import TemplateCluster, read_template
+from slurm_topology.view import plan_picture
 
 from ._files import read_json
+from ._picture import write_picture
 from ._report import choice_lines, exit_code, finding_lines, findings_json, plan_json
 
 __all__ = ["plan_template"]
 
 
-def plan_template(path: Path, as_json: bool) -> int:
+def plan_template(path: Path, as_json: bool, picture: Path | None = None) -> int:
     """Print what each cluster of the template will get. Exit code: 0, or 1 when a plan has errors."""
     planned = [(cluster, *_plan(cluster)) for cluster in read_template(read_json(path))]
+    if picture:
+        drawn = [
+            plan_picture(plan, cluster.groups, title=f"Topology plan of {cluster.name}")
+            for cluster, plan, _ in planned
+            if plan
+        ]
+        write_picture(picture, drawn)
     if as_json:
         print(
             json.dumps({cluster.name: _json(plan, found) for cluster, plan, found in planned}, indent=1, sort_keys=True)

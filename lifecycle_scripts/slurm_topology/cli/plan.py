@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from slurm_topology.core.choose import make_plan
 from slurm_topology.core.slurm_version import SlurmVersion
+from slurm_topology.view import plan_picture
 
+from ._picture import write_picture
 from ._report import choice_lines, exit_code, finding_lines, findings_json, plan_json
 from ._sources import add_source_options, add_wish_options, read_sources
 from ._template import plan_template
@@ -27,16 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_options(parser)
     add_wish_options(parser)
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    parser.add_argument("--picture", type=Path, metavar="F", help="also write a picture of it, .html or .svg")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code: 0, or 1 with errors. Raises InputError (2)."""
     if arguments.template:
-        return plan_template(arguments.template, arguments.json)
+        return plan_template(arguments.template, arguments.json, arguments.picture)
     version = SlurmVersion.parse(arguments.slurm_version) if arguments.slurm_version else None
     inventory, found, wanted, sizes = read_sources(arguments)
     plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wanted, block_sizes=sizes)
     findings = tuple(sorted({*found, *plan.findings}))
+    if arguments.picture:
+        write_picture(arguments.picture, [plan_picture(replace(plan, findings=findings), inventory.groups)])
     if arguments.json:
         print(json.dumps({**plan_json(plan), "findings": findings_json(findings)}, indent=1, sort_keys=True))
     else:

@@ -7,7 +7,7 @@ from .as_json import render as render_json
 from .graph import render_dot, render_mermaid
 from .html import render as render_html
 from .picture import Picture, draw
-from .plan import PlanPicture, plan_picture
+from .plan import PlanPicture, plan_picture, plans_html
 from .simulated import outcome_lines
 from .svg import render as render_svg
 from .text import TextStyle
@@ -24,6 +24,7 @@ __all__ = [
     "pending_lines",
     "placed_lines",
     "plan_picture",
+    "plans_html",
     "render_dot",
     "render_html",
     "render_json",

@@ -14,7 +14,7 @@ from slurm_topology.core.model import Capability, Choice, Finding, Group, NodeRo
 from . import plan_svg
 from .escape import markup
 
-__all__ = ["PlanPicture", "PlannedGroup", "plan_picture"]
+__all__ = ["PlanPicture", "PlannedGroup", "plan_picture", "plans_html"]
 
 _KINDS = {
     TopologyKind.TREE: "jobs get the lowest switch with enough free nodes",
@@ -69,12 +69,20 @@ class PlanPicture:
         return plan_svg.render(self.title, self.rows)
 
     def html(self) -> str:
-        """A standalone HTML file: the SVG, and the findings as text. It has no script and asks nobody for anything."""
-        picture = self.svg()
-        findings = "".join(map(_html_finding, self.findings)) or '<li class="soft">Nothing to report.</li>'
-        head = f'<link rel="icon" href="data:,"><title>{markup(self.title)}</title><style>{_STYLE}</style></head>'
-        body = f"<body><main>{picture}<h2>Findings</h2><ul>{findings}</ul></main></body></html>"
-        return f"{_HEAD}{head}\n{body}\n"
+        """A standalone HTML file."""
+        return plans_html([self])
+
+
+def plans_html(pictures: Sequence[PlanPicture]) -> str:
+    """One HTML file with the SVG and the findings of each plan. It has no script and asks nobody for anything."""
+    title = markup(", ".join(picture.title for picture in pictures))
+    head = f'<link rel="icon" href="data:,"><title>{title}</title><style>{_STYLE}</style></head>'
+    return f"{_HEAD}{head}\n<body><main>{''.join(map(_section, pictures))}</main></body></html>\n"
+
+
+def _section(picture: PlanPicture) -> str:
+    findings = "".join(map(_html_finding, picture.findings)) or '<li class="soft">Nothing to report.</li>'
+    return f"<section>{picture.svg()}<h2>Findings</h2><ul>{findings}</ul></section>\n"
 
 
 def plan_picture(plan: Plan, groups: Sequence[Group], *, title: str = "Topology plan") -> PlanPicture:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from slurm_topology.core.explain import NodeFacts, NodeState
 
 from .escape import markup
-from .layout import HEAD, PAD, Box, Grid, grid_for, lay_out
+from .layout import HEAD, LETTER, PAD, Box, Grid, grid_for, lay_out
 from .palette import STYLES
 from .picture import Drawing, DrawnUnit, Picture, UnitKind
 
 __all__ = ["STYLE", "render"]
 
-WIDTH = 1180
+WIDTH = 1180  # at most
 MARGIN = 24
 TITLES_LIMIT = 1500  # nodes with a tooltip of their own
 
@@ -30,15 +30,15 @@ text{font:11px ui-sans-serif,system-ui,-apple-system,"Segoe UI",sans-serif;fill:
 
 
 def render(picture: Picture) -> str:
-    """A standalone SVG file, with a line break at the end."""
+    """A standalone SVG file, with a line break at the end. It is as wide as what is in it."""
     grid = grid_for(len(picture.nodes), max(map(len, picture.nodes), default=0))
     body: list[str] = []
-    y = _head(picture, body)
+    right, y = _head(picture, body)
     for drawing in picture.drawings:
-        y = _topology(drawing, picture, grid, body, y)
-    height = int(y + MARGIN)
+        edge, y = _topology(drawing, picture, grid, body, y)
+        right = max(right, edge)
+    size = f'viewBox="0 0 {right + MARGIN:g} {y + MARGIN:g}"'
     title = markup(f"Topology of {picture.title}")
-    size = f'viewBox="0 0 {WIDTH + 2 * MARGIN} {height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{title}">',
         f"<title>{title}</title>",
@@ -79,7 +79,8 @@ def _text(x: float, y: float, text: str, classes: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" class="{classes}">{markup(text)}</text>'
 
 
-def _head(picture: Picture, body: list[str]) -> float:
+def _head(picture: Picture, body: list[str]) -> tuple[float, float]:
+    """Title, facts and legend; the right edge of them and where they end."""
     body.append(_text(MARGIN, 38, picture.title, "h1"))
     facts = " · ".join(f"{value} nodes" if label == "nodes" else f"{label} {value}" for label, value in picture.facts)
     body.append(_text(MARGIN, 58, facts, "dim"))
@@ -89,22 +90,25 @@ def _head(picture: Picture, body: list[str]) -> float:
         body.append(f'<rect x="{x:g}" y="72" width="12" height="12" rx="2" class="{state.value} edge"/>')
         label = f"{style.sign} {count:,} {state.value}"
         body.append(_text(x + 18, 82, label))
-        x += 34 + 6.4 * len(label)
-    return 100
+        x += 34 + LETTER * len(label)
+    return max(x, MARGIN + LETTER * len(facts), MARGIN + 12 * len(picture.title)), 100
 
 
-def _topology(drawing: Drawing, picture: Picture, grid: Grid, body: list[str], y: float) -> float:
-    """Draw one topology from ``y`` on; where it ends."""
+def _topology(drawing: Drawing, picture: Picture, grid: Grid, body: list[str], y: float) -> tuple[float, float]:
+    """Draw one topology from ``y`` on; its right edge and where it ends."""
     sizes = f", block sizes {', '.join(map(str, drawing.block_sizes))}" if drawing.block_sizes else ""
     uses = (["cluster default"] if drawing.is_default else []) + [f"partition {name}" for name in drawing.partitions]
+    used = ", ".join(uses) or "used by no partition"
     body.append(_text(MARGIN, y + 16, f"{drawing.name} ({drawing.kind.value}{sizes})", "h2"))
-    body.append(_text(MARGIN, y + 32, ", ".join(uses) or "used by no partition", "dim"))
+    body.append(_text(MARGIN, y + 32, used, "dim"))
     boxes = lay_out(drawing, WIDTH, grid)
     body.append(f'<g transform="translate({MARGIN} {y + 44:g})">')
     for unit, box in zip(drawing.units, boxes, strict=True):
         body.extend(_unit(unit, box, picture, grid))
     body.append("</g>")
-    return y + 44 + max((box.y + box.height for box in boxes), default=0) + 20
+    right = max((box.x + box.width for box in boxes), default=0)
+    bottom = max((box.y + box.height for box in boxes), default=0)
+    return MARGIN + max(right, LETTER * len(used)), y + 44 + bottom + 20
 
 
 def _unit(unit: DrawnUnit, box: Box, picture: Picture, grid: Grid) -> Iterator[str]:
