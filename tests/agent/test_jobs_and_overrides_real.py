@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
-from agent.agent_lab import AgentLab, tree_of
+from agent.agent_lab import STATE, AgentLab, tree_of
 from slurm_lab import Level, make_nodes, wait_for
 
 pytestmark = pytest.mark.slurm
@@ -70,6 +71,38 @@ def test_a_job_that_was_held_before_stays_held(make_agent_lab: Make) -> None:
     lab.write_members(tree_of(nodes, 2))
     assert lab.reconcile()["released"] == []
     assert held(lab, whole)
+
+
+def test_jobs_of_a_killed_pass_are_released_even_when_slurmctld_is_down_at_the_next_one(make_agent_lab: Make) -> None:
+    """The journal is the only one who knows these jobs: it stays until they are free."""
+    lab = make_agent_lab("24.11", level=Level.SLURMD)
+    nodes = lab.lab.nodes
+    lab.write_members(tree_of(nodes, 4))
+    lab.settle()
+    blocker = lab.lab.jobs.submit(1)
+    lab.lab.jobs.wait_running(blocker)
+    whole = lab.lab.jobs.submit(8)
+    right = lab.conf_files()["topology.conf"]
+    lab.lab.write_topology(partial_topology(lab, nodes[7].name))
+    assert lab.lab.reconfigure().accepted
+    lab.lab.jobs.cancel(blocker)
+    wait_for(lambda: held(lab, whole), "the topology holds the job", seconds=40)
+    lab.lab.write_topology(right)
+    assert lab.lab.reconfigure().accepted
+    after = {"topology.conf": right, "topology.yaml": None, "TopologyPlugin": "topology/tree"}
+    journal = {
+        "format": 1, "started_at": 1.0, "conf_path": lab.lab.path("slurm.conf"), "slurm_version": "24.11.5",
+        "before": {**after, "topology.conf": "SwitchName=x Nodes=y\n"}, "after": after,
+    }  # fmt: skip
+    lab.lab.box.write_text(f"{STATE}/transaction.json", json.dumps(journal))
+    lab.lab.controller.stop()
+    assert lab.reconcile()["reason"] == "slurm-down"
+    lab.lab.controller.start()
+    record = lab.reconcile()
+    assert (record["reason"], record["released"]) == ("in-force", [str(whole)])
+    assert len(lab.lab.jobs.wait_running(whole).nodes) == 8
+    assert not lab.lab.box.exists(f"{STATE}/transaction.json")
+    assert lab.state()["held_jobs"] == []
 
 
 def test_replacement_with_a_pending_job_of_cluster_size(make_agent_lab: Make, slurm_version: str) -> None:

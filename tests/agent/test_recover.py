@@ -63,3 +63,13 @@ def test_a_journal_that_cannot_be_used_is_set_aside_and_said(
 def test_a_journal_of_before_the_version_was_in_it_goes_by_the_state(applier: Applier, tmp_path: Path) -> None:
     put_in_order(applier, journalled(applier, tmp_path, slurm_version=""), AgentState(slurm_version="24.11.5"))
     assert "TopologyPlugin=topology/tree" in (tmp_path / "slurm.conf").read_text()
+
+
+def test_what_others_write_after_the_recovery_is_left_alone(applier: Applier, tmp_path: Path) -> None:
+    """The journal stays for its jobs' sake, perhaps for long, and an operator may well write a state of its way."""
+    put_in_order(applier, journalled(applier, tmp_path), AgentState())
+    (tmp_path / "slurm.conf").write_text("NodeName=n1\nTopologyPlugin=topology/default\n")
+    kept = applier.store.load_transaction()
+    assert kept is not None
+    put_in_order(applier, kept, AgentState())
+    assert "TopologyPlugin=topology/default" in (tmp_path / "slurm.conf").read_text()

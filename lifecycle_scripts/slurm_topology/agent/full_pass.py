@@ -28,6 +28,9 @@ from slurm_topology.core.model import Finding, Severity
 
 __all__ = ["Pass"]
 
+# Slurm answers, and nothing more is going to be done: the jobs that a killed pass held can be free.
+RESTED = (Reason.IN_FORCE, Reason.NOT_OURS)
+
 
 @dataclass
 class Pass:
@@ -40,6 +43,7 @@ class Pass:
         world = self.world
         self.started, self.now = world.clock.monotonic(), world.clock.now()
         self.known_places: dict[str, Place] = {}
+        self.freed: tuple[str, ...] = ()  # jobs that a killed pass had held
         self.applier = Applier(
             world.shell, world.files, world.clock, world.slurm, self.store, world.rehearser, world.settings
         )
@@ -133,12 +137,10 @@ class Pass:
         return jobs.held_before(view.jobs if view else (), situation.state.held_jobs, nodes_lacked=lacked)
 
     def _finish_interrupted(self, decision: Decision, transaction: Transaction | None) -> None:
-        """The killed pass had put its topology in force: release what it held."""
-        if transaction is None:
-            return
-        if decision.reason is Reason.IN_FORCE:
-            self.applier.release(transaction.held_jobs)
-        self.store.end_transaction()
+        """Release what the killed pass held. Its journal stays until that can be done, or a change is completed."""
+        if transaction is not None and decision.reason in RESTED:
+            self.freed = self.applier.release(transaction.held_jobs)
+            self.store.end_transaction()
 
     def _write_history(self, decision: Decision, seen: Observation) -> None:
         assert decision.target and decision.topology and seen.conf  # noqa: S101, PT018 (nothing is applied without)
@@ -159,11 +161,12 @@ class Pass:
     # ---- remembering
 
     def _end(self, state: AgentState, situation: Situation | None, record: PassRecord, fingerprint: str) -> PassRecord:
-        record = replace(record, findings=(*self.store.findings, *record.findings))
+        released = (*record.released, *self.freed)
+        record = replace(record, released=released, findings=(*self.store.findings, *record.findings))
         view = situation.seen.slurm if situation else None
         settled = None
         if record.reason is Reason.IN_FORCE and view is not None:
-            released = release_late(self.world, state, view.jobs, self.now)
+            released = tuple(dict.fromkeys((*released, *release_late(self.world, state, view.jobs, self.now))))
             found = (*record.findings, *self._still_held(state, view.jobs))
             record = replace(record, released=released, findings=found)
             settled = Settled(fingerprint, view.jobs, released)

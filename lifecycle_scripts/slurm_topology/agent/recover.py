@@ -31,6 +31,8 @@ def put_in_order(applier: Applier, transaction: Transaction, state: AgentState) 
     A journal that can't be used is set aside: every state on the way is one that slurmctld starts with, so the coming
     pass may compare what it finds, and nothing is worse than an agent that never looks again.
     """
+    if transaction.recovered:
+        return state
     try:
         version = SlurmVersion.parse(transaction.slurm_version or state.slurm_version)
         conf = read_slurm_conf(transaction.conf_path, applier.read_text)
@@ -41,6 +43,8 @@ def put_in_order(applier: Applier, transaction: Transaction, state: AgentState) 
     found = observe.disk_state(applier.files, transaction.conf_path, conf)
     for step in way_back(found, before, after, version):
         applier.write_step(step, conf)
+    # what is left to do is to release jobs: what others write from now on is none of this journal's business
+    applier.store.save_transaction(replace(transaction, recovered=True))
     if found == after:
         return replace(
             state, written={name: digest(text) for name, text in transaction.after.items() if name != PLUGIN}

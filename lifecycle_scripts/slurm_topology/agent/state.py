@@ -79,6 +79,7 @@ class Transaction:
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already before
     partitions: dict[str, str] = field(default_factory=dict)  # partition → topology to assign afterwards
     slurm_version: str = ""  # the order of the steps depends on it
+    recovered: bool = False  # a later pass has put the disk in order; the jobs are still to be released
 
 
 @dataclass(frozen=True)
