@@ -308,6 +308,17 @@ def test_slurm_tells_the_roles() -> None:
     assert roles == {"alpha": NodeRole.CONTROLLER, "login": NodeRole.LOGIN, "controller": NodeRole.COMPUTE}
 
 
+def test_a_group_with_nodes_is_no_controller_whatever_the_partitions_of_an_older_plan_say() -> None:
+    """A group that was added after the plan was made: no partition of the plan names it."""
+    roles = roles_of(
+        resource_config=three_groups("controller", "cpu", "train"),
+        slurm_nodes=[SlurmNode("ip-10-1-0-2"), SlurmNode("ip-10-1-0-3")],
+        groups=[Group("controller", "ml.m5.xlarge", NodeRole.CONTROLLER), p5()],
+        partitions=[Partition("dev", ("train",), nodes=("ip-10-1-0-2", "ip-10-1-0-3"))],
+    )
+    assert roles == {"controller": NodeRole.CONTROLLER, "cpu": NodeRole.COMPUTE, "train": NodeRole.COMPUTE}
+
+
 def test_the_plans_groups_know_better() -> None:
     given = [Group("controller", P5, NodeRole.COMPUTE, Capability.TREE, count=5)]
     inventory, _ = build(resource_config=three_groups("controller", "login", "train"), groups=given)
@@ -378,6 +389,16 @@ def test_partitions_with_nodes_get_their_groups() -> None:
         "b": ("dev", "two"),
         "controller": (),
     }
+
+
+def test_a_partition_has_the_groups_that_it_names_and_those_of_its_nodes() -> None:
+    """The plan names groups whose nodes aren't there yet; Slurm has nodes of groups that the plan doesn't know yet."""
+    inventory, _ = build(
+        resource_config=config(a=(P5, [instance(1)]), b=(P5, [instance(2)]), c=(P5, None)),
+        slurm_nodes=[SlurmNode("ip-10-1-0-1"), SlurmNode("ip-10-1-0-2")],
+        partitions=[Partition("dev", ("c", "a"), nodes=("ip-10-1-0-1", "ip-10-1-0-2"))],
+    )
+    assert inventory.partitions[0].groups == ("a", "b", "c")
 
 
 def test_a_partition_of_a_group_that_does_not_exist_is_an_error() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from slurm_topology.agent.disk import DiskState, flat_like
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.places import Place, last_known, remembered
+from slurm_topology.agent.planned import groups_of_partitions, planned_groups
 from slurm_topology.core import inventory, pipeline
 from slurm_topology.core.model import (
     Capability,
@@ -61,8 +62,9 @@ def compute(seen: Observation, places: Mapping[str, Place], *, opt_out: bool) ->
     inventory_now, findings = inventory.build(
         resource_config=seen.resource_config,
         slurm_nodes=nodes_to_place(seen),
-        groups=seen.plan.groups if seen.plan else (),
-        partitions=tuple(_partitions(seen)),
+        cluster_nodes=seen.cluster_nodes,
+        groups=planned_groups(seen.plan, seen.resource_config),
+        partitions=tuple(_partitions(seen, groups_of_partitions(seen.plan, seen.resource_config))),
     )
     wishes = seen.plan.wanted if seen.plan else None
     block_sizes = seen.plan.block_sizes if seen.plan else ()
@@ -94,10 +96,7 @@ def seed(seen: Observation, wanted: Wanted, *, opt_out: bool) -> Wanted:
 
 
 def nodes_to_place(seen: Observation) -> tuple[SlurmNode, ...]:
-    """The nodes that slurmctld will have after the next reconfigure:
-
-    slurm.conf's, and the dynamic ones that it has now.
-    """
+    """The nodes after the next reconfigure: slurm.conf's, and the dynamic ones that slurmctld has now."""
     live = {node.name: node for node in seen.slurm.nodes} if seen.slurm else {}
     static = seen.conf.nodes if seen.conf else ()
     if not static:
@@ -112,13 +111,12 @@ def _is_dynamic(node: SlurmNode) -> bool:
     return any(state.startswith("DYNAMIC") for state in node.states)
 
 
-def _partitions(seen: Observation) -> Iterator[Partition]:
-    """The partitions that Slurm will have: groups from the plan, nodes and Topology= from slurm.conf.
+def _partitions(seen: Observation, planned: Mapping[str, tuple[str, ...]]) -> Iterator[Partition]:
+    """The partitions that Slurm will have: groups as ``planned``, nodes and Topology= from slurm.conf.
 
     The live Topology= doesn't count here: the next reconfigure goes back to what slurm.conf's line names. A slurmctld
     that is down can't tell the nodes, then the lines have to do.
     """
-    planned = {partition.name: partition.groups for partition in seen.plan.partitions} if seen.plan else {}
     lines = seen.conf.partitions if seen.conf else ()
     live = seen.slurm.partitions if seen.slurm else None
     topologies = {partition.name: partition.topology for partition in lines}

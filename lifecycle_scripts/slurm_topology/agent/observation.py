@@ -10,6 +10,7 @@ from slurm_topology.agent.disk import DiskState
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import SlurmConf
 from slurm_topology.core.model import ClusterTopology, Finding, Partition
+from slurm_topology.core.read_cluster_nodes import ClusterNodes
 from slurm_topology.core.read_resource_config import ResourceConfig
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
@@ -37,10 +38,7 @@ class Daemon(NamedTuple):
 
     @property
     def foreground(self) -> bool:
-        """Started with -D (alone or among other letters):
-
-        then a refused reconfigure kills it, after scontrol has said 0.
-        """
+        """Started with -D: a refused reconfigure kills it then, after scontrol has said 0."""
         letters = (word for word in self.arguments[1:] if word.startswith("-") and not word.startswith("--"))
         return any("D" in word.partition("=")[0] for word in letters if word[:2] not in ("-f", "-L", "-n"))
 
@@ -77,4 +75,5 @@ class Observation:
     resource_config: ResourceConfig | None
     plan: PlanDocument | None
     manager_active: bool  # HyperPod's own writer of topology files runs on this machine
+    cluster_nodes: ClusterNodes | None = None  # what SageMaker has said about the instances, in this pass or before
     findings: tuple[Finding, ...] = field(default=())

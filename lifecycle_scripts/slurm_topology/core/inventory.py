@@ -44,7 +44,7 @@ def build(
 
     ``slurm_nodes`` None means that Slurm wasn't asked: then every instance of a compute group is a node
     ``ip-A-B-C-D``. ``groups`` are those of the plan document, when there is one; they know the roles. A partition
-    without groups gets those of its nodes. Nothing is raised: what can't be used is an error finding.
+    has the groups of its nodes too. Nothing is raised: what can't be used is an error finding.
     """
     instances, findings = merge_instances(resource_config, cluster_nodes, instance_topology, ultraservers)
     for source in (resource_config, cluster_nodes, instance_topology):
@@ -145,16 +145,15 @@ def _default_name(instance: Instance) -> str | None:
 def _with_groups(
     partitions: Iterable[Partition], groups: Iterable[Group], nodes: Iterable[Node], findings: list[Finding]
 ) -> tuple[Partition, ...]:
-    """The partitions, sorted; those that only list nodes get the groups of these."""
+    """The partitions, sorted, each with the groups that it names and those of the nodes that it lists."""
     known = {group.name for group in groups}
     group_of = {node.name: node.group for node in nodes}
     complete = []
     for partition in sorted(partitions):
         findings.extend(_unknown_group(partition, name, known) for name in partition.groups if name not in known)
-        of_nodes = {group_of.get(node) for node in partition.nodes or ()} - {None}
-        complete.append(
-            partition if partition.groups else partition._replace(groups=tuple(sorted(filter(None, of_nodes))))
-        )
+        of_nodes = set(filter(None, {group_of.get(node) for node in partition.nodes or ()}))
+        more = of_nodes - set(partition.groups)
+        complete.append(partition._replace(groups=tuple(sorted({*partition.groups, *more}))) if more else partition)
     return tuple(complete)
 
 

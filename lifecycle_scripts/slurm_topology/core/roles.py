@@ -1,8 +1,8 @@
 """Which instance group is the controller, which is for logins, which computes.
 
 resource_config.json doesn't say it. With the plan's groups it is known; without, it is told from what is at hand, most
-certain first: the partitions (a Compute group is in one, the others in none), the controllers' addresses, the group's
-name, and the nodes that Slurm has (a controller runs no slurmd).
+certain first: the partitions that name the group, a login group's name, the controllers' addresses, the nodes that
+Slurm has (a controller runs no slurmd), the partitions that don't name it (a Compute group is in one), and the name.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ def guess_roles(
             roles[group] = NodeRole.COMPUTE
         elif _LOGIN_NAME.fullmatch(group):
             roles[group] = NodeRole.LOGIN
-        elif in_partitions is not None or group in with_controller_address:
+        elif group in with_controller_address:
+            roles[group] = NodeRole.CONTROLLER
+        elif nodes:
+            roles[group] = NodeRole.COMPUTE
+        elif in_partitions is not None:
             roles[group] = NodeRole.CONTROLLER
         elif nodes is None or not instances:
             roles[group] = NodeRole.CONTROLLER if _CONTROLLER_NAME.fullmatch(group) else NodeRole.COMPUTE
         else:
-            roles[group] = NodeRole.COMPUTE if nodes else NodeRole.CONTROLLER
+            roles[group] = NodeRole.CONTROLLER
     return roles
