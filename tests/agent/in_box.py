@@ -90,10 +90,7 @@ class FragileFiles(Files):
 
 @dataclass(frozen=True)
 class FragileShell(Shell):
-    """The real door, with two points at each program:
-
-    before it starts, and while it runs (it goes on without us then).
-    """
+    """The real door, with two points at each program: before it starts, and while it runs (on without us)."""
 
     points: Points = field(default_factory=lambda: Points(0))
 

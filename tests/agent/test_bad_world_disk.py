@@ -128,10 +128,7 @@ def test_state_is_broken_or_from_a_newer_version(make_agent_lab: Make, name: str
 
 
 def test_last_known_place_survives_a_missing_label(make_agent_lab: Make) -> None:
-    """A node's labels are gone for once:
-
-    it stays where it was. A replaced instance doesn't inherit its predecessor's place.
-    """
+    """Labels are gone for once: the node stays where it was. A new instance doesn't inherit its predecessor's place."""
     lab, members = settled(make_agent_lab, "24.11")
     node = lab.lab.nodes[7]
     members[7] = Member(node.address, node.instance_id)

@@ -176,10 +176,7 @@ def test_two_agents_at_once(make_agent_lab: Make, slurm_version: str) -> None:
 
 
 def test_slurm_changes_its_version_between_passes(make_agent_lab: Make) -> None:
-    """24.11 with a topology.conf, then 26.05 with the same folders:
-
-    it gets its topology.yaml and the job state stays.
-    """
+    """24.11, then 26.05 with the same folders: the old file is taken, and the next change is written as yaml."""
     old, members = settled(make_agent_lab, "24.11")
     new = make_agent_lab("26.05", level=Level.CONTROLLER)
     new.lab.controller.stop()
@@ -216,10 +213,7 @@ def test_an_upgrade_half_way_is_left_alone(make_agent_lab: Make) -> None:
 
 
 def test_block_cluster_loses_a_node(make_agent_lab: Make) -> None:
-    """24.11:
-
-    HyperPod takes a node out of slurm.conf; slurmctld refuses, because its block is too short now; the agent mends it.
-    """
+    """24.11: a node leaves slurm.conf, its block is too short, slurmctld refuses; the agent mends it."""
     nodes = make_nodes(36)
     lab = make_agent_lab("24.11", nodes=36)
     lab.write_members(blocks_of(nodes, 18), {"train": GB200})

@@ -20,10 +20,7 @@ def unlabelled(members: list[Member]) -> list[Member]:
 
 
 def test_tree_plugin_and_no_file(make_agent_lab: Make) -> None:
-    """24.11 at first boot:
-
-    the plugin is on, its file isn't there, slurmctld doesn't start. Labels are still missing.
-    """
+    """24.11 at first boot: the plugin is on, its file is missing, slurmctld doesn't start; no labels yet."""
     lab = make_agent_lab("24.11", plugin="topology/tree", level=Level.CLOUD, start=False)
     members = tree_of(lab.lab.nodes, 4)
     lab.write_members(unlabelled(members))
@@ -110,10 +107,7 @@ def test_observing_a_slurmctld_that_is_down_by_its_file(make_agent_lab: Make) ->
 
 
 def test_nodes_and_labels_come_one_by_one(make_agent_lab: Make, slurm_version: str) -> None:
-    """Ten minutes of first boot, a node or a label every 20 s:
-
-    jobs run all the time, and there is one change, at the end.
-    """
+    """First boot, a node or a label every 20 s: jobs run all the time, and there is one change, at the end."""
     every = make_nodes(8)
     lab = make_agent_lab(slurm_version, nodes=1, level=Level.CLOUD)
     members = tree_of(every, 4)
@@ -147,10 +141,7 @@ def test_labels_that_never_come_are_not_waited_for_for_ever(make_agent_lab: Make
 
 
 def test_a_second_writer_is_yielded_to(make_agent_lab: Make, slurm_version: str) -> None:
-    """HyperPod's manager rewrites the file after each of our passes:
-
-    we put it back twice, then leave it, and say so.
-    """
+    """Another file after each of our passes: we put ours back three times, then leave the other one, and say so."""
     lab = make_agent_lab(slurm_version, level=Level.CONTROLLER)
     lab.write_members(tree_of(lab.lab.nodes, 4))
     lab.settle()

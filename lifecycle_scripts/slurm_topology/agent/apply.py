@@ -22,10 +22,11 @@ from slurm_topology.agent import findings, jobs, observe, readback
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.daemon import restart_failed
 from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
-from slurm_topology.agent.files import Files
+from slurm_topology.agent.files import Files, Signature
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.rehearse import Rehearser, Verdict
 from slurm_topology.agent.settings import Settings
+from slurm_topology.agent.settle import settle
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.slurm_conf import SlurmConf, with_topology_plugin, without_topology_plugin
@@ -36,13 +37,17 @@ from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyEr
 from slurm_topology.core.model import ClusterTopology, Finding
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Applied", "Applier", "Change", "as_map"]
+__all__ = ["Applied", "Applier", "Change", "ConfChangedError", "as_map"]
 
 POLL_SECONDS = 0.05
 # the unit may write only what it was told at installation
 READ_ONLY_HINT = ". Run `slurm-topology install` again: it lets the agent's unit write Slurm's folder"
 LOG_WORDS = ("fatal", "error")
 REASON_LENGTH = 400  # characters of slurmctld's log that go into a message
+
+
+class ConfChangedError(ApplyError):
+    """slurm.conf was changed while the change was computed from it. Nothing was done; look again."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,13 @@ class Applier:
     store: Store
     rehearser: Rehearser
     settings: Settings
+    own_writes: dict[Path, Signature | None] = field(default_factory=dict)  # slurm.conf as we left it
 
     def apply(self, change: Change, seen: Observation) -> Applied:
         """Do it. Raises ApplyError; what was in force before is in force again then, as far as Slurm lets us."""
         conf, version = _known(seen)
         found = self.rehearse(change.target, seen)
+        self.check_conf(seen)
         self._journal(change, seen, conf)
         try:
             self.write(seen, change.target)
@@ -114,6 +121,12 @@ class Applier:
         if rehearsal.verdict is Verdict.STARTS:
             return ()
         return (findings.not_rehearsed(rehearsal.reasons),)
+
+    def check_conf(self, seen: Observation) -> None:
+        """The last look before the first write. Raises ConfChangedError when slurm.conf isn't what was observed."""
+        for path, signature in seen.conf_signatures.items():
+            if self.files.signature(Path(path)) != signature:
+                raise ConfChangedError(f"{path} was changed by another program meanwhile", "write")
 
     def _journal(self, change: Change, seen: Observation, conf: SlurmConf) -> None:
         self.remember_original(seen)
@@ -160,12 +173,19 @@ class Applier:
             raise ApplyError(text, "write") from error
 
     def _write_plugin(self, plugin: str | None, path: Path) -> None:
+        """Never into a file that somebody may be writing: what he still writes would go to the file that we replaced.
+
+        So it must have been quiet for a moment, unless it was we who changed it last.
+        """
+        if self.files.signature(path) != self.own_writes.get(path):
+            settle(self.files, self.clock, [path], self.settings)
         read_from = self.files.signature(path)
         text = self.files.read_text(path)
         if text is None:
             raise ApplyError(f"{path} has gone while it was to be changed", "write")
         edited = without_topology_plugin(text) if plugin is None else with_topology_plugin(text, plugin)
         self.files.write_atomically(path, edited, unless_changed_since=read_from)
+        self.own_writes[path] = self.files.signature(path)
 
     def _reconfigure(self, seen: Observation) -> float:
         """Reconfigure and wait for the answer to a ping. Returns Slurm's own time in seconds. Raises ApplyError."""

@@ -29,7 +29,7 @@ from slurm_topology.core.model import Finding
 __all__ = ["Situation", "decide"]
 
 
-SLURM_DOWN_AGAIN_SECONDS = 10.0
+SLURM_DOWN_AGAIN_SECONDS = 5.0
 CONF_AHEAD_AGAIN_SECONDS = 10.0  # HyperPod's own reconfigure follows its edit within seconds
 
 
@@ -117,6 +117,8 @@ def _down(situation: Situation) -> Decision | None:
     found = findings.down_by_topology(verdict.reasons)
     if situation.mode is Mode.OBSERVE:
         return _nothing(Reason.OBSERVING, found)
+    if (wait := _wait_for_conf(situation.seen, situation.settings)) > 0:
+        return _nothing(Reason.CONF_CHANGING, found, again=wait)
     return Decision(Action.RESCUE, Reason.DOWN_BY_TOPOLOGY, findings=(found,))
 
 
@@ -188,9 +190,20 @@ def _overrides(compared: Compared) -> Decision | None:
     return _nothing(Reason.OVERRIDES, *starmap(findings.override_in_the_way, lost)) if lost else None
 
 
+def _conf_changing(compared: Compared) -> Decision | None:
+    """slurm.conf was written a moment ago: its writer may be half-way, and what is computed from half isn't wanted."""
+    wait = _wait_for_conf(compared.seen, compared.settings)
+    return _nothing(Reason.CONF_CHANGING, again=wait) if wait > 0 else None
+
+
+def _wait_for_conf(seen: Observation, settings: Settings) -> float:
+    age = seen.conf_age_seconds
+    return 0.0 if age is None else settings.coalesce_seconds - age
+
+
 def _conf_ahead(compared: Compared) -> Decision | None:
-    """slurm.conf lacks nodes on which jobs run: the reconfigure that kills them is its writer's to do, not ours."""
-    nodes = compared.picture.busy_leaving
+    """slurm.conf lacks nodes that are in use: the reconfigure that takes them away is its writer's to do, not ours."""
+    nodes = compared.picture.leaving
     if not nodes:
         return None
     return _nothing(Reason.CONF_AHEAD, findings.conf_ahead(nodes), again=CONF_AHEAD_AGAIN_SECONDS)
@@ -219,6 +232,7 @@ IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
     _observing,
     _not_ours,
     _yielding,
+    _conf_changing,
     _waiting_for_places,
     _overrides,
     _conf_ahead,

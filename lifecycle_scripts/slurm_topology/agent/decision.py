@@ -1,7 +1,4 @@
-"""The words of a decision:
-
-what is done, why, and what it takes. ``decide`` makes decisions; much else only reads them.
-"""
+"""The words of a decision. ``decide`` makes decisions; much else only reads them."""
 
 from __future__ import annotations
 
@@ -43,6 +40,7 @@ class Reason(str, Enum):
     WAITING_FOR_PLACES = "waiting-for-places"
     OVERRIDES = "overrides"
     CONF_AHEAD = "conf-ahead"
+    CONF_CHANGING = "conf-changing"
     YIELDING = "yielding"
     BACKING_OFF = "backing-off"
     CEILING = "ceiling"

@@ -94,9 +94,10 @@ def override_found(nodes: Sequence[str]) -> Finding:
 
 def conf_ahead(nodes: Sequence[str]) -> Finding:
     message = (
-        f"slurm.conf lacks {len(nodes)} nodes on which jobs run, {nodes[0]} first: a reconfigure would end these jobs"
+        f"slurm.conf lacks {len(nodes)} nodes that Slurm has and that are in use, {nodes[0]} first (jobs run there, or "
+        "they are instances of the cluster and slurm.conf is new): a reconfigure would take them away"
     )
-    return Finding("AGENT023", WARNING, nodes[0], message, "drain the nodes, or put them back")
+    return Finding("AGENT023", WARNING, nodes[0], message, "drain the nodes, or put them back into slurm.conf")
 
 
 def yielding(seconds: float, manager_active: bool) -> Finding:

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass, replace
 
 from slurm_topology.agent import compute, findings, jobs, picture, recover, rescue, triggers
-from slurm_topology.agent.apply import Applied, Applier, Change, as_map
+from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedError, as_map
 from slurm_topology.agent.client_conf import keep_client_conf
 from slurm_topology.agent.compute import Wanted
 from slurm_topology.agent.decide import Situation, decide
@@ -60,6 +60,10 @@ class Pass:
             if applied is not None:
                 held = self._held_before(situation, transaction)
                 state = after_success(state, decision, applied, self.world.settings, self.world.clock.now(), held)
+        except ConfChangedError:
+            decision = Decision(
+                Action.NOTHING, Reason.CONF_CHANGING, again_after_seconds=self.world.settings.coalesce_seconds
+            )
         except Exception as error:  # a fault of ours is a failed pass like any other: counted, told, tried again
             failure = error
             state = self._failed(state, decision, error)

@@ -70,9 +70,9 @@ class Installer:
     prefix: Path = Path("/")
 
     def install(self, bundle: Path, writable: Iterable[str]) -> Installed:
-        """``writable``:
+        """Unpack, switch over, start. ``writable``: folders that the unit may write beside its own.
 
-        folders beside its own that the unit may write (Slurm's configuration). Raises InputError, OSError.
+        Raises InputError for a bundle that isn't one, OSError for a disk that fails.
         """
         archive = bundle / "agent.zip"
         if self.files.signature(archive) is None:
@@ -88,11 +88,14 @@ class Installer:
         self._forget_old_versions(name)
         return Installed(self._path("opt/slurm-topology", name), changed, self._start())
 
-    def uninstall(self) -> None:
-        """Stop and remove everything but the state."""
-        if self._systemd():
+    def stop(self) -> None:
+        """No pass is begun any more, and the one that runs is ended."""
+        if self._systemd() and self.files.signature(self._path("etc/systemd/system", UNITS[0])) is not None:
             self._systemctl("disable", "--now", *STARTED_UNITS)
             self._systemctl("stop", UNITS[0])
+
+    def remove(self) -> None:
+        """Remove everything but the state."""
         for unit in UNITS:
             self.files.remove(self._path("etc/systemd/system", unit))
         shutil.rmtree(self._path("etc/systemd/system/slurm-topology.service.d"), ignore_errors=True)

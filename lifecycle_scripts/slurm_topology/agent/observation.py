@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from slurm_topology.agent.disk import DiskState
+from slurm_topology.agent.files import Signature
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import SlurmConf
 from slurm_topology.core.model import ClusterTopology, Finding, Partition
@@ -77,3 +79,11 @@ class Observation:
     manager_active: bool  # HyperPod's own writer of topology files runs on this machine
     cluster_nodes: ClusterNodes | None = None  # what SageMaker has said about the instances, in this pass or before
     findings: tuple[Finding, ...] = field(default=())
+    # what slurm.conf and all that it includes were right before they were read
+    conf_signatures: Mapping[str, Signature | None] = field(default_factory=dict)
+
+    @property
+    def conf_age_seconds(self) -> float | None:
+        """Since slurm.conf was changed last; None when nothing can be said (no file, a clock that jumped back)."""
+        changed = max((each.modified_ns / 1e9 for each in self.conf_signatures.values() if each), default=self.now + 1)
+        return self.now - changed if changed <= self.now else None

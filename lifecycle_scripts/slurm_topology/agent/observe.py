@@ -12,7 +12,7 @@ from typing import TypeVar
 from slurm_topology.agent import findings, readback
 from slurm_topology.agent.daemon import find_daemon, unit_active
 from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
-from slurm_topology.agent.files import Files
+from slurm_topology.agent.files import Files, Signature
 from slurm_topology.agent.observation import Daemon, Observation, Role, SlurmView
 from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.shell import Shell
@@ -47,6 +47,7 @@ class Observer:
 
     def __post_init__(self) -> None:
         self.findings: list[Finding] = []
+        self.conf_signatures: dict[str, Signature | None] = {}
 
     def look(self, now: float) -> Observation:
         controllers = self._ping()
@@ -75,6 +76,7 @@ class Observer:
             plan=self._plan(),
             manager_active=unit_active(self.shell, self.settings.manager_unit),
             findings=tuple(self.findings),
+            conf_signatures=self.conf_signatures,
         )
 
     # ---- Slurm
@@ -114,6 +116,7 @@ class Observer:
         return None
 
     def _read(self, path: str) -> str | None:
+        self.conf_signatures[path] = self.files.signature(Path(path))
         return self.files.read_text(Path(path))
 
     def _resource_config(self) -> read_resource_config.ResourceConfig | None:

@@ -22,9 +22,9 @@ def seconds_until_allowed(reconfigures: Iterable[float], now: float, per_minute:
 
 
 def backoff_seconds(failures: int, first: float, limit: float, dice: float) -> float:
-    """Wait after the n-th failure in a row:
+    """Wait after the n-th failure in a row.
 
-    first·2^(n-1), at most ``limit``, of which a random half (``dice`` in [0, 1)).
+    first·2^(n-1), at most ``limit``, of which half is random (``dice`` in [0, 1)).
     """
     full = min(limit, first * 2.0 ** min(failures - 1, 32))
     return full * (0.5 + dice / 2)

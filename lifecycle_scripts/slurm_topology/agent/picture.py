@@ -14,11 +14,14 @@ from slurm_topology.agent.text import digest
 from slurm_topology.core import check, compare, parse_conf, parse_yaml
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, Tree
+from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
 __all__ = ["Picture", "draw", "exempt", "meaning_of", "summary", "unplaced_nodes"]
 
 BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
+# HyperPod writes slurm.conf and reconfigures within seconds; what has been there for five minutes is meant
+CONF_MEANT_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Picture:
     disk_refused: bool  # the checker says that slurmctld would refuse what is on disk
     unplaced: tuple[str, ...]  # nodes of Slurm that the topology in force doesn't place
     lost_overrides: tuple[tuple[str, str], ...]  # (node, override) that the wanted topology can't honour
-    busy_leaving: tuple[str, ...]  # nodes with jobs that slurm.conf doesn't have any more
+    leaving: tuple[str, ...]  # nodes in use that slurm.conf doesn't have (any more, or yet again)
 
     @property
     def broken(self) -> bool:
@@ -51,7 +54,7 @@ def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
         disk_refused=_disk_refused(seen),
         unplaced=unplaced_nodes(seen.slurm) if seen.slurm else (),
         lost_overrides=tuple(_lost_overrides(seen.slurm, wanted.topology)),
-        busy_leaving=tuple(_busy_leaving(seen)),
+        leaving=tuple(_leaving(seen)),
     )
 
 
@@ -172,9 +175,23 @@ def _units(body: Tree | Blocks | Flat) -> set[str]:
     return {block.name for block in body.blocks} if isinstance(body, Blocks) else set()
 
 
-def _busy_leaving(seen: Observation) -> Iterator[str]:
+def _leaving(seen: Observation) -> Iterator[str]:
+    """Nodes of Slurm that slurm.conf lacks although jobs run on them, or although they are instances of the cluster.
+
+    The latter only while slurm.conf is young: it may have been read half-written, and a topology without these nodes
+    would hold the jobs that need them.
+    """
     static = {node.name for node in seen.conf.nodes} if seen.conf else set()
+    age, config = seen.conf_age_seconds, seen.resource_config
+    young = age is not None and age < CONF_MEANT_SECONDS
+    listed = {each.address for each in config.instances} if young and config is not None else set()
     for node in seen.slurm.nodes if seen.slurm and static else ():
         dynamic = any(state.startswith("DYNAMIC") for state in node.states)
-        if node.name not in static and not dynamic and any(state in BUSY for state in node.states):
+        busy = any(state in BUSY for state in node.states)
+        if node.name not in static and not dynamic and (busy or not listed.isdisjoint(_addresses(node))):
             yield node.name
+
+
+def _addresses(node: SlurmNode) -> tuple[str, str]:
+    """NodeAddr, and the address in a name such as ip-10-1-2-3."""
+    return node.address or node.name, node.name.removeprefix("ip-").replace("-", ".")

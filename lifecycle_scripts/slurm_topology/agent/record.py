@@ -89,10 +89,7 @@ def _not_settled(state: AgentState, record: PassRecord) -> AgentState:
 
 
 def _settled(state: AgentState, news: News | None, settled: Settled) -> AgentState:
-    """The topology is right:
-
-    remember how to recognise that, who is held for own reasons, and that the files are ours.
-    """
+    """The topology is right: how to recognise that, who is held for own reasons, and that the files are ours."""
     released = jobs.bases(settled.released)
     state = replace(
         state,

@@ -56,6 +56,7 @@ def flat(seen: Observation, refusals: Iterable[str]) -> DiskState:
 def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: History) -> Applied:
     """Find a state that slurmctld starts with, write it, see slurmctld answer. Raises ApplyError."""
     name, target = _first_that_starts(applier, seen, wanted, history)
+    applier.check_conf(seen)
     applier.remember_original(seen)
     applier.write(seen, target)
     restart_failed(applier.shell, applier.settings.slurmctld_unit)

@@ -5,13 +5,16 @@ By the plan, by HyperPod's file, by what runs here: the first that knows decides
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from slurm_topology.core.model import NodeRole
 from slurm_topology.core.plan_document import PlanDocument
 from slurm_topology.core.read_resource_config import ResourceConfig
 
-__all__ = ["is_controller"]
+__all__ = ["is_controller", "local_addresses"]
+
+LOCAL = re.compile(r"\|-- (\d+(?:\.\d+){3})\n\s+/32 host LOCAL")
 
 
 def is_controller(
@@ -36,3 +39,8 @@ def is_controller(
     if config is not None and group is not None:
         return True, f"resource_config.json names no other controller than this instance of group {group}"
     return False, "neither the plan nor resource_config.json knows this machine, and no slurmctld runs here"
+
+
+def local_addresses(fib_trie: str) -> set[str]:
+    """This machine's IPv4 addresses, from the kernel's own table (/proc/net/fib_trie)."""
+    return {address for address in LOCAL.findall(fib_trie) if not address.startswith("127.")}

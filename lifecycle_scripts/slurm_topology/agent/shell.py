@@ -48,10 +48,7 @@ class Shell:
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        """Nothing of the caller's environment but what is needed:
-
-        SLURM_* and SQUEUE_* variables change what is printed.
-        """
+        """Nothing of the caller's: SLURM_*, SQUEUE_* and the like change what is printed."""
         return {"PATH": SEARCH_PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC", "SLURM_BITSTR_LEN": "0", **self.extra}
 
     def run(self, argv: Sequence[str], *, timeout: float, user: str | None = None) -> Completed:

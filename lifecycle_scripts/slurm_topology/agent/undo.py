@@ -1,7 +1,4 @@
-"""Going back:
-
-to an entry of the history, or to what was there before the agent came. Through the same transaction as any change.
-"""
+"""Going back to an entry of the history, or to what was there before the agent came: a transaction as any other."""
 
 from __future__ import annotations
 

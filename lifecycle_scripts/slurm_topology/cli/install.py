@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from slurm_topology.agent.daemon import find_daemon
 from slurm_topology.agent.install import Installer
-from slurm_topology.agent.role import is_controller
+from slurm_topology.agent.role import is_controller, local_addresses
 from slurm_topology.agent.world import World
 from slurm_topology.cli._agent import add_settings, world_of
 from slurm_topology.core import plan_document, read_resource_config
-from slurm_topology.core.errors import CommandError, InputError
+from slurm_topology.core.errors import InputError
 
 __all__ = ["add_arguments", "run"]
 
 # Slurm's configuration on HyperPod, and where packages have it: what the unit may write beside its own folders.
 CONF_FOLDERS = ("/opt/slurm/etc", "/etc/slurm")
-SECONDS = 10.0
+HALF_WRITTEN_SECONDS = 10.0  # how long HyperPod may take to write its file
+
+Value = TypeVar("Value")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,20 +67,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_controller(world: World, bundle: Path) -> tuple[bool, str]:
-    config_text = world.files.read_text(world.settings.resource_config)
-    plan_text = world.files.read_text(bundle / "topology_plan.json")
-    try:
-        config = read_resource_config.read(json.loads(config_text)) if config_text is not None else None
-        plan = plan_document.load(plan_text) if plan_text is not None else None
-    except ValueError as error:
-        raise InputError(f"{world.settings.resource_config} is not JSON: {error}") from error
+    """By what is known here; HyperPod's file may be half-written at this moment, so it is read again for a while."""
     daemon = find_daemon(world.files, world.shell, world.settings.slurmctld_unit, None)
-    return is_controller(_addresses(world), config, plan, slurmctld_here=daemon is not None)
+    plan = _readable(lambda: plan_document.load(world.files.read_text(bundle / "topology_plan.json") or ""))
+    end = world.clock.monotonic() + HALF_WRITTEN_SECONDS
+    while True:
+        config = _readable(lambda: _config(world))
+        if config is not None or world.clock.monotonic() > end:
+            break
+        world.clock.sleep(1.0)
+    addresses = local_addresses(world.files.read_text(Path("/proc/net/fib_trie")) or "")
+    return is_controller(addresses, config, plan, slurmctld_here=daemon is not None)
 
 
-def _addresses(world: World) -> list[str]:
-    """This machine's addresses."""
+def _config(world: World) -> read_resource_config.ResourceConfig:
+    return read_resource_config.read(json.loads(world.files.read_text(world.settings.resource_config) or ""))
+
+
+def _readable(read: Callable[[], Value]) -> Value | None:
+    """None for what isn't there or can't be used: the role may be known without it."""
     try:
-        return world.shell.check(["hostname", "--all-ip-addresses"], timeout=SECONDS).split()
-    except CommandError:
-        return []
+        return read()
+    except (InputError, ValueError, OSError):
+        return None

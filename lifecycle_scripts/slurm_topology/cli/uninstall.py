@@ -6,10 +6,24 @@ import argparse
 from pathlib import Path
 
 from slurm_topology.agent.install import Installer
+from slurm_topology.agent.triggers import NOTIFIER
 from slurm_topology.agent.undo import put_back_original
+from slurm_topology.agent.world import World
 from slurm_topology.cli._agent import add_settings, world_of
+from slurm_topology.core.errors import CommandError
+from slurm_topology.core.model import Severity
 
 __all__ = ["add_arguments", "run"]
+
+
+def _clear_triggers(world: World) -> None:
+    """A Slurm that isn't there has no triggers of ours either."""
+    try:
+        user = world.slurm.config().get("SlurmUser", "root") if any(line.up for line in world.slurm.ping()) else ""
+        if user:
+            world.slurm.clear_triggers(NOTIFIER, user)
+    except CommandError as error:
+        world.log.event("triggers-not-cleared", Severity.WARNING, why=error)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     world = world_of(arguments)
+    installer = Installer(world.shell, world.files, arguments.prefix)
+    installer.stop()
     if not arguments.keep_topology:
         world.log.event("topology", result=put_back_original(world))
-    Installer(world.shell, world.files, arguments.prefix).uninstall()
+    _clear_triggers(world)
+    installer.remove()
     world.log.event("uninstalled", state_kept_in=world.settings.state_folder)
     return 0

@@ -1,0 +1,218 @@
+"""Installation as HyperPod does it, under a real systemd: script, hardened units, triggers, upgrade, removal."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, SOURCE, STATE, AgentLab, resource_config, tree_of
+from slurm_lab import Level, StartedBy, wait_for
+
+pytestmark = pytest.mark.slurm
+Make = Callable[..., AgentLab]
+
+SCRIPTS = SOURCE.parent
+STAGING = "/tmp/lifecycle"
+COMMAND = "/usr/local/bin/slurm-topology"
+
+
+def agent_zip(extra: str = "") -> bytes:
+    """The bundle's agent.zip, without vendored packages; ``extra`` makes it another version."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in sorted(SOURCE.rglob("*")):
+            if path.suffix in (".py", ".json", ".typed", ".js", ".css", ".html"):
+                archive.write(path, f"slurm_topology/{path.relative_to(SOURCE)}")
+        for path in sorted((SCRIPTS / "systemd").iterdir()):
+            archive.write(path, f"systemd/{path.name}")
+        archive.writestr("vendor/marker.py", extra)
+    return buffer.getvalue()
+
+
+def stage(lab: AgentLab, *, extra: str = "", manifest: str = "{}") -> None:
+    """Copy the bundle to the node, as HyperPod does."""
+    lab.lab.run("mkdir", "-p", STAGING, check=True)
+    lab.lab.box.outside(f"{STAGING}/agent.zip").write_bytes(agent_zip(extra))
+    for name in ("on_init_complete.sh", "on_create.sh"):
+        lab.lab.box.write_text(f"{STAGING}/{name}", (SCRIPTS / name).read_text())
+    lab.lab.box.write_text(f"{STAGING}/manifest.json", manifest)
+
+
+def run_script(lab: AgentLab, name: str = "on_init_complete.sh") -> int:
+    done = lab.lab.run("bash", f"{STAGING}/{name}")
+    return done.returncode
+
+
+def passes(lab: AgentLab) -> int:
+    try:
+        return int(lab.state()["counters"]["passes"])
+    except FileNotFoundError:
+        return 0
+
+
+def wait_for_pass(lab: AgentLab, after: int) -> None:
+    wait_for(lambda: passes(lab) > after, "the agent makes a pass", seconds=30, explain=lambda: journal(lab))
+
+
+def there(lab: AgentLab, path: str) -> bool:
+    """As the box sees it: links are absolute there."""
+    return lab.lab.run("test", "-e", path).returncode == 0
+
+
+def journal(lab: AgentLab) -> str:
+    return lab.lab.run("journalctl", "--unit", "slurm-topology", "--output", "cat", "--no-pager").stdout
+
+
+@pytest.fixture
+def installed(make_agent_lab: Make, slurm_version: str) -> AgentLab:
+    """A controller on which the lifecycle script has run, and the first pass too."""
+    lab = make_agent_lab(slurm_version, started_by=StartedBy.SYSTEMD, level=Level.CONTROLLER)
+    lab.lab.run("rm", SETTINGS, check=True)
+    lab.write_members(tree_of(lab.lab.nodes, 4))
+    stage(lab)
+    assert run_script(lab) == 0
+    wait_for(lab.unit_of, "the first pass publishes", seconds=30, explain=lambda: journal(lab))
+    return lab
+
+
+def test_life_under_systemd(installed: AgentLab) -> None:
+    """Install, change of HyperPod's file, notify, Slurm's trigger, upgrade, removal, one after the other in one lab."""
+    lab = installed
+    assert set(lab.unit_of().values()) == {"nn-leaf0", "nn-leaf1"}
+    assert "id=AGENT018" not in journal(lab), "the hardened unit may rehearse"
+
+    # HyperPod changes its file: the path unit sees it
+    members = tree_of(lab.lab.nodes, 4)
+    members[7] = members[7].moved_to(0)
+    lab.write_members(members)
+    moved = lab.lab.nodes[7].name
+    wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "the change is in force", seconds=30)
+
+    # somebody says "look now"; the file needn't have changed
+    before = passes(lab)
+    assert lab.lab.run(COMMAND, "notify").returncode == 0
+    wait_for_pass(lab, before)
+
+    # Slurm's triggers are set, and what they run works for SlurmUser
+    triggers = lab.lab.run("strigger", "--get").stdout
+    assert triggers.count("/opt/slurm-topology/current/bin/notify") == 2
+    before = passes(lab)
+    notifier = ("setpriv", "--reuid=slurm", "--regid=slurm", "--clear-groups", "/opt/slurm-topology/current/bin/notify")
+    assert lab.lab.run(*notifier).returncode == 0
+    wait_for_pass(lab, before)
+
+    # an upgrade keeps the state, and the old version for a way back
+    before = passes(lab)
+    stage(lab, extra="# another version\n")
+    assert run_script(lab) == 0
+    wait_for_pass(lab, before)
+    versions = lab.lab.run("sh", "-c", "ls -d /opt/slurm-topology/[0-9]*").stdout.split()
+    assert len(versions) == 2
+    current = lab.lab.run("readlink", "/opt/slurm-topology/current").stdout.strip()
+    assert current in {Path(each).name for each in versions}
+    assert run_script(lab) == 0, "again: nothing new"
+
+    # removal puts back what was there, and stops everything
+    done = lab.lab.run(COMMAND, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert not lab.lab.box.exists(lab.lab.path(lab.lab.topology_file))
+    assert not there(lab, COMMAND)
+    assert lab.lab.box.exists(f"{STATE}/state.json")
+    units = lab.lab.run("systemctl", "list-unit-files", "slurm-topology*", "--no-legend").stdout
+    assert units == ""
+    assert "notify" not in lab.lab.run("strigger", "--get").stdout
+    assert lab.lab.controller.answers()
+
+
+PROBE = """
+exec >/var/lib/slurm-topology/probe
+for place in /etc /usr /root /srv /opt/slurm-topology /tmp /opt/slurm/etc; do
+    touch $place/probe 2>/dev/null && echo "writes $place" && rm $place/probe
+done
+ls /tmp
+grep -E "NoNewPrivs|CapBnd" /proc/self/status
+unshare --net true && echo "may have a network namespace"
+unshare --user true || echo "no user namespace"
+"""
+
+
+def test_the_unit_is_locked_in(installed: AgentLab) -> None:
+    """What the unit may and may not do, seen from inside of it."""
+    lab = installed
+    lab.lab.box.write_text("/srv/probe.sh", PROBE)
+    only_probe = "[Service]\nExecStart=\nExecStart=/bin/sh /srv/probe.sh\n"
+    lab.lab.box.write_text("/etc/systemd/system/slurm-topology.service.d/zz-probe.conf", only_probe)
+    lab.lab.box.write_text("/tmp/secret", "of somebody else")
+    wait_for(lambda: not lab.lab.run("systemctl", "is-active", "slurm-topology").stdout.startswith("activ"), "quiet")
+    lab.lab.run("systemctl", "daemon-reload", check=True)
+    lab.lab.run("systemctl", "start", "slurm-topology.service", check=True)
+    said = lab.lab.box.read_text(f"{STATE}/probe")
+    assert [line for line in said.splitlines() if line.startswith("writes")] == ["writes /tmp", "writes /opt/slurm/etc"]
+    assert "secret" not in said, "a /tmp of its own"
+    assert "NoNewPrivs:\t1" in said
+    assert "may have a network namespace" in said
+    assert "no user namespace" in said
+    properties = "--property=MemoryMax,TasksMax,CPUWeight"
+    limits = lab.lab.run("systemctl", "show", "slurm-topology.service", properties).stdout
+    assert set(limits.split()) == {"CPUWeight=50", f"MemoryMax={4 << 30}", "TasksMax=256"}
+
+
+def test_other_nodes_get_nothing(make_agent_lab: Make) -> None:
+    """A worker: HyperPod's file there names the controller, and no slurmctld runs."""
+    lab = make_agent_lab("24.11", start=False)
+    config = resource_config(tree_of(lab.lab.nodes, 4))
+    config["SlurmConfig"]["PrimaryControllerIp"] = "10.9.9.9"
+    lab.lab.box.write_text(RESOURCE_CONFIG, json.dumps(config))
+    stage(lab)
+    assert run_script(lab) == 0
+    assert not lab.lab.box.exists("/opt/slurm-topology")
+    assert "not-installed" in lab.lab.box.read_text("/var/log/slurm-topology-install.log")
+
+
+def test_controller_without_systemd_waits_for_slurm_in_the_background(make_agent_lab: Make) -> None:
+    """OnInitComplete may run before slurmctld is up: the script returns at once, the first pass waits."""
+    lab = make_agent_lab("26.05", start=False)
+    lab.lab.run("rm", SETTINGS, check=True)
+    lab.write_members(tree_of(lab.lab.nodes, 4))
+    stage(lab)
+    assert run_script(lab) == 0
+    assert "systemd doesn't run here" in lab.lab.box.read_text("/var/log/slurm-topology-install.log")
+    wait_for_pass(lab, 0)
+    assert lab.state()["last_passes"][-1]["reason"] == "slurm-down"
+    lab.lab.controller.start()
+    wait_for(lab.unit_of, "the pass in the background publishes", seconds=30)
+
+
+@pytest.mark.parametrize("fault", ["no zip", "broken zip", "no python", "full disk"])
+def test_the_script_never_fails_the_node(make_agent_lab: Make, fault: str) -> None:
+    lab = make_agent_lab("24.11", start=False)
+    lab.write_members(tree_of(lab.lab.nodes, 4))
+    stage(lab)
+    if fault == "no zip":
+        lab.lab.run("rm", f"{STAGING}/agent.zip", check=True)
+    elif fault == "broken zip":
+        lab.lab.box.write_text(f"{STAGING}/agent.zip", "PK not really")
+    elif fault == "no python":
+        lab.lab.run("sh", "-c", "rm -f /usr/bin/python3*", check=True)
+    else:
+        lab.lab.run("mkdir", "/opt/slurm-topology", check=True)
+        lab.lab.run("mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", "/opt/slurm-topology", check=True)
+    assert run_script(lab) == 0
+    assert not there(lab, "/opt/slurm-topology/current")
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 0", 0), ("exit 7", 7)])
+def test_the_users_own_script_runs_first_and_its_status_counts(make_agent_lab: Make, script: str, status: int) -> None:
+    lab = make_agent_lab("24.11", start=False)
+    lab.write_members(tree_of(lab.lab.nodes, 4))
+    manifest = json.dumps({"extension_script": "own/start.sh", "version": "1"}, indent=2)
+    stage(lab, manifest=manifest)
+    lab.lab.box.write_text(f"{STAGING}/extension/own/start.sh", f"touch /tmp/own-was-here\n{script}\n")
+    assert run_script(lab, "on_create.sh") == status
+    assert lab.lab.box.exists("/tmp/own-was-here")
+    assert there(lab, COMMAND)
