@@ -13,7 +13,7 @@ RUN := .venv/bin/python
 CODE := constructs lifecycle_scripts tests benchmarks examples scripts $(wildcard docs/*.py) app.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup tools local local-stop test check lint format bench soak docs bootstrap deploy destroy clean distclean
+.PHONY: help setup tools local local-stop test check wheel lint format bench soak docs bootstrap deploy destroy clean distclean
 
 help: ## What there is
 	@echo "make TARGET [ARGS='…']"; echo
@@ -47,6 +47,9 @@ lint: tools ## Format, lint and types
 format: tools ## Bring the code into shape
 	@$(RUN) -m ruff check --fix $(wildcard $(CODE))
 	@$(RUN) -m ruff format $(wildcard $(CODE))
+
+wheel: tools ## Build, install into a clean environment, synthesize (ARGS='--floor': oldest dependencies; --python PATH)
+	@$(RUN) scripts/try_wheel.py $(ARGS)
 
 bench: setup ## Measure: every benchmarks/bench_*.py
 	@set -e; for file in benchmarks/bench_*.py; do [ -e "$$file" ] || continue; echo "== $$file"; $(RUN) "$$file" $(ARGS); done

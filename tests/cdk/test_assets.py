@@ -10,7 +10,7 @@ import sys
 import zipfile
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -238,7 +238,7 @@ def test_a_package_that_nodes_cannot_run_is_refused(monkeypatch: pytest.MonkeyPa
     def newer(name: str) -> Any:
         found = real(name)
         if name == "botocore":
-            found.replace_header("Requires-Python", ">=3.11")
+            cast(Any, found).replace_header("Requires-Python", ">=3.11")
         return found
 
     monkeypatch.setattr(metadata, "metadata", newer)
