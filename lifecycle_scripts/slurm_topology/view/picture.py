@@ -89,16 +89,6 @@ class Picture:
         counts = Counter(node.state for node in self.nodes.values())
         return {state: counts[state] for state in NodeState if counts[state]}
 
-    @property
-    def jobs_of_nodes(self) -> dict[str, tuple[str, ...]]:
-        """Node → ids of the jobs that hold it."""
-        held: dict[str, tuple[str, ...]] = {}
-        for drawn in self.jobs:
-            if drawn.job.phase is JobPhase.RUNNING:
-                for node in drawn.job.nodes:
-                    held[node] = (*held.get(node, ()), drawn.job.id)
-        return held
-
 
 def draw(snapshot: Snapshot) -> Picture:
     """The picture of a snapshot. A topology's nodes that the snapshot knows nothing about are drawn as unknown."""

@@ -78,15 +78,6 @@ function nodesUnder(drawing, index) {
   return unit.children.length ? unit.children.flatMap((child) => nodesUnder(drawing, child)) : unit.nodes;
 }
 
-/** Names of what holds a node, outermost first. */
-function pathOf(drawing, node) {
-  const names = [];
-  for (let index = drawing.leafOf.get(node); index !== undefined && index !== null; index = drawing.units[index].parent) {
-    names.unshift(drawing.units[index].name);
-  }
-  return names;
-}
-
 // ---- search
 
 let texts = null;
