@@ -104,7 +104,7 @@ def test_no_rescue_from_a_young_slurm_conf() -> None:
 class Willing(Rehearser):
     """Everything starts."""
 
-    def rehearse(self, disk: DiskState, conf: object, slurmctld: str) -> Rehearsal:  # noqa: ARG002
+    def rehearse(self, disk: DiskState, conf: object, slurmctld: str) -> Rehearsal:
         return Rehearsal(Verdict.STARTS)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from slurm_topology.agent import findings, jobs, observe, readback
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.daemon import restart_failed
-from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
+from slurm_topology.agent.disk import PLUGIN, DiskState, Step, as_map, steps_between
 from slurm_topology.agent.files import Files, Signature
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.rehearse import Rehearser, Verdict
@@ -37,7 +37,7 @@ from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyEr
 from slurm_topology.core.model import ClusterTopology, Finding
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Applied", "Applier", "Change", "ConfChangedError", "as_map"]
+__all__ = ["Applied", "Applier", "Change", "ConfChangedError"]
 
 POLL_SECONDS = 0.05
 # the unit may write only what it was told at installation
@@ -293,11 +293,6 @@ class Applier:
         done = self.slurm.reconfigure()
         taken = done.ok and self.answers(self.settings.slurmctld_wait_seconds)
         return "slurmctld runs with them again" if taken else "slurmctld did not take them"
-
-
-def as_map(disk: DiskState) -> dict[str, str | None]:
-    """A disk state as the journal writes it."""
-    return {CONF: disk.conf, YAML: disk.yaml, PLUGIN: disk.plugin}
 
 
 def _known(seen: Observation) -> tuple[SlurmConf, SlurmVersion]:

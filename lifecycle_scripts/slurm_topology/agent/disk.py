@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["CONF", "PLUGIN", "YAML", "DiskState", "Step", "flat_like", "steps_between"]
+__all__ = ["CONF", "PLUGIN", "YAML", "DiskState", "Step", "as_map", "flat_like", "steps_between"]
 
 CONF, YAML = "topology.conf", "topology.yaml"
 PLUGIN = "TopologyPlugin"
@@ -54,6 +54,11 @@ class Step(NamedTuple):
         if self.what == YAML:
             return state._replace(yaml=self.text)
         return state._replace(plugin=self.text)
+
+
+def as_map(disk: DiskState) -> dict[str, str | None]:
+    """A disk state as journal and history write it."""
+    return {CONF: disk.conf, YAML: disk.yaml, PLUGIN: disk.plugin}
 
 
 def flat_like(plugin: str | None) -> bool:

@@ -6,11 +6,12 @@ import traceback
 from dataclasses import dataclass, replace
 
 from slurm_topology.agent import compute, findings, jobs, picture, recover, rescue, triggers
-from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedError, as_map
+from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedError
 from slurm_topology.agent.client_conf import keep_client_conf
 from slurm_topology.agent.compute import Wanted
 from slurm_topology.agent.decide import Situation, decide
 from slurm_topology.agent.decision import Action, Decision, Reason
+from slurm_topology.agent.disk import as_map
 from slurm_topology.agent.glance import release_late
 from slurm_topology.agent.observation import Observation, Role
 from slurm_topology.agent.observe import Observer
