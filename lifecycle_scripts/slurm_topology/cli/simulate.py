@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from slurm_topology.agent.settings import DEFAULT_SETTINGS_FILE
@@ -15,6 +16,7 @@ from slurm_topology.core.explain import Forest
 from slurm_topology.core.model import Inventory, NamedTopology
 from slurm_topology.core.simulate import (
     Outcome,
+    Place,
     Request,
     WantedGroup,
     make_inventory,
@@ -42,96 +44,76 @@ _JOBS_OF_MODEL, _JOBS_OF_SLURM = 300, 60  # asking a real slurmctld takes 30 ms 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_cluster(parser)
+    _add_jobs(parser)
+    add = parser.add_argument
+    who = "who chooses nodes: a model, or a throw-away copy of this machine's slurmctld (default: that, if we may)"
+    add("--scheduler", choices=["auto", "model", "slurm"], default="auto", help=who)
+    settings = "the agent's settings (default: %(default)s)"
+    add("--settings", type=Path, default=DEFAULT_SETTINGS_FILE, metavar="F", help=settings)
+    add("--json", action="store_true", help="print the outcomes as JSON")
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--group",
-        action="append",
-        metavar="[NAME=]TYPE:COUNT",
-        help="a group to be, such as ml.p5.48xlarge:128 (again for more)",
-    )
+    group = "a group to be, such as ml.p5.48xlarge:128 (again for more)"
+    what.add_argument("--group", action="append", metavar="[NAME=]TYPE:COUNT", help=group)
     what.add_argument("--resource-config", type=Path, metavar="F", help="the real nodes and placements of a cluster")
-    parser.add_argument(
-        "--cluster-nodes",
-        type=Path,
-        metavar="F",
-        help="with --resource-config: ListClusterNodes answers, for UltraServers",
-    )
-    parser.add_argument(
-        "--leaf-nodes",
-        type=int,
-        default=16,
-        metavar="N",
-        help="with --group: nodes under a leaf switch (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--block-sizes", action="append", default=[], metavar="N,…", help="block sizes to compare (again for more)"
-    )
-    parser.add_argument(
-        "--trace",
-        type=Path,
-        metavar="F",
-        help="jobs, a line each: SUBMITTED_SECONDS NODES RUN_SECONDS (default: made up)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        metavar="N",
-        help=f"made-up jobs (default: {_JOBS_OF_MODEL}; {_JOBS_OF_SLURM} with a real scheduler)",
-    )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of everything made up (default: %(default)s)")
-    parser.add_argument(
-        "--scheduler",
-        choices=["auto", "model", "slurm"],
-        default="auto",
-        help="who chooses nodes: a model, or a throw-away copy of this machine's slurmctld (default: that, if we may)",
-    )
-    parser.add_argument(
-        "--settings",
-        type=Path,
-        default=DEFAULT_SETTINGS_FILE,
-        metavar="F",
-        help="the agent's settings (default: %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the outcomes as JSON")
+    add = parser.add_argument
+    nodes = "with --resource-config: ListClusterNodes answers, for UltraServers"
+    add("--cluster-nodes", type=Path, metavar="F", help=nodes)
+    leaf = "with --group: nodes under a leaf switch (default: %(default)s)"
+    add("--leaf-nodes", type=int, default=16, metavar="N", help=leaf)
+    sizes = "block sizes to compare (again for more)"
+    add("--block-sizes", action="append", default=[], metavar="N,…", help=sizes)
+
+
+def _add_jobs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    trace = "jobs, a line each: SUBMITTED_SECONDS NODES RUN_SECONDS (default: made up)"
+    add("--trace", type=Path, metavar="F", help=trace)
+    count = f"made-up jobs (default: {_JOBS_OF_MODEL}; {_JOBS_OF_SLURM} with a real scheduler)"
+    add("--jobs", type=int, metavar="N", help=count)
+    add("--seed", type=int, default=1, metavar="N", help="of everything made up (default: %(default)s)")
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """The same jobs on the same nodes, whatever the topology."""
+
+    names: tuple[str, ...]
+    requests: tuple[Request, ...]
+    truth: Forest
+    world: World
+    version: SlurmVersion | None  # of the real scheduler; None: the model chooses
+
+    def outcome(self, label: str, topology: NamedTopology) -> Outcome:
+        if self.version is None:
+            return self._measured(label, placer(topology, self.names))
+        world = self.world
+        with scratch_slurm(world.files, world.settings.run_folder, topology, self.names, self.version) as slurm:
+            return self._measured(label, slurm.place)
+
+    def _measured(self, label: str, place: Place) -> Outcome:
+        return measure(label, self.truth, len(self.names), replay(self.names, self.requests, place))
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 0. Raises InputError (2), CommandError (3)."""
     inventory = _inventory(arguments)
-    names = [node.name for node in inventory.nodes]
+    names = tuple(node.name for node in inventory.nodes)
     if not names:
         raise InputError("no compute nodes to simulate: expected at least one")
     world = open_world(arguments.settings)
     version = _real_version(arguments.scheduler, world)
     requests = _requests(arguments, len(names), real=version is not None)
-    sizes = [_sizes(text) for text in arguments.block_sizes]
     rules = version or _MODEL_VERSION
-    truth = true_network(inventory, rules)
-    outcomes = [
-        _outcome(label, topology, names, requests, truth, world, version)
-        for label, topology in variants(inventory, rules, sizes)
-    ]
+    experiment = _Experiment(names, requests, true_network(inventory, rules), world, version)
+    sizes = [_sizes(text) for text in arguments.block_sizes]
+    outcomes = [experiment.outcome(label, topology) for label, topology in variants(inventory, rules, sizes)]
     scheduler = f"Slurm {version}" if version else "model"
-    if arguments.json:
-        print(_as_json(scheduler, outcomes))
-    else:
-        print(_as_text(scheduler, outcomes, truth, len(names), len(requests)))
+    print(_as_json(scheduler, outcomes) if arguments.json else _as_text(scheduler, outcomes, experiment))
     return 0
-
-
-def _outcome(
-    label: str,
-    topology: NamedTopology,
-    names: Sequence[str],
-    requests: Sequence[Request],
-    truth: Forest,
-    world: World,
-    version: SlurmVersion | None,
-) -> Outcome:
-    if version is None:
-        return measure(label, truth, len(names), replay(names, requests, placer(topology, names)))
-    with scratch_slurm(world.files, world.settings.run_folder, topology, names, version) as slurm:
-        return measure(label, truth, len(names), replay(names, requests, slurm.place))
 
 
 def _real_version(wanted: str, world: World) -> SlurmVersion | None:
@@ -189,8 +171,9 @@ def _as_json(scheduler: str, outcomes: Sequence[Outcome]) -> str:
     return json.dumps({"scheduler": scheduler, "outcomes": [outcome._asdict() for outcome in outcomes]}, indent=1)
 
 
-def _as_text(scheduler: str, outcomes: Sequence[Outcome], truth: Forest, node_count: int, job_count: int) -> str:
-    leaves = sum(bool(unit.nodes) for unit in truth.units)
-    head = f"{job_count:,} jobs on {node_count:,} nodes under {leaves:,} leaf switches or UltraServers"
+def _as_text(scheduler: str, outcomes: Sequence[Outcome], experiment: _Experiment) -> str:
+    leaves = sum(bool(unit.nodes) for unit in experiment.truth.units)
+    counts = f"{len(experiment.requests):,} jobs on {len(experiment.names):,} nodes"
     chooser = _CHOOSERS.get(scheduler, f"a throw-away {scheduler}")
-    return "\n".join([head, f"nodes chosen by {chooser}", "", *outcome_lines(outcomes)])
+    head = [f"{counts} under {leaves:,} leaf switches or UltraServers", f"nodes chosen by {chooser}", ""]
+    return "\n".join([*head, *outcome_lines(outcomes)])

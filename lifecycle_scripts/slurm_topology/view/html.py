@@ -28,7 +28,7 @@ from .text import render as render_text
 
 __all__ = ["asset", "hashed", "render"]
 
-_SCRIPTS = ("model.js", "fabric.js", "side.js", "main.js")
+_SCRIPTS = ("model.js", "fabric.js", "walk.js", "side.js", "main.js")
 _STATES = tuple(NodeState)
 _LONGEST_HOST_LIST = 400  # characters of a unit's host list that are worth showing
 
