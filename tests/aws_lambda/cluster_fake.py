@@ -65,10 +65,14 @@ def nodes(count: int, first: int = 0, **changes: Any) -> list[FakeNode]:
 
 @dataclass
 class ClusterFake:
-    """``denied``: operations that are refused. ``ultraservers``: (id, total, spares) of training plan "plan"."""
+    """``denied``: operations that are refused; ``throttled``: those that never get through.
+
+    ``ultraservers``: (id, total, spares) of training plan "plan".
+    """
 
     nodes: list[FakeNode] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
+    throttled: set[str] = field(default_factory=set)
     ultraservers: list[tuple[str, int, int]] = field(default_factory=list)
     plan_status: str = "Active"
     capacity: dict[str, Any] = field(default_factory=lambda: {"ReservedCapacityType": "UltraServer"})
@@ -97,6 +101,8 @@ class ClusterFake:
                 raise Refusal(
                     "AccessDeniedException", f"User: arn:x is not authorized to perform: sagemaker:{name}", 403
                 )
+            if name in self.throttled:
+                raise Refusal("ThrottlingException", "Rate exceeded")
             return handler(**parameters)
 
         return checked

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from aws_lambda.events import log_lines
-from slurm_topology.aws_lambda.deadline import DeadlineError, run_within
 from slurm_topology.aws_lambda.log import Log
+from slurm_topology.deadline import DeadlineError, run_within
 
 
 def test_a_result_in_time() -> None:

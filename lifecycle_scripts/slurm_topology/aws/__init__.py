@@ -7,7 +7,7 @@ bisecting, concurrency and retrying is here. Errors leave as ``AwsError``.
 from __future__ import annotations
 
 from .call import Patience, call, iam_action
-from .clients import make_client
+from .clients import DENIED, make_client
 from .cloudwatch import put_metric_data
 from .ec2 import InstanceTopologyAnswer, describe_instance_topology, describe_instance_types
 from .hyperpod import (
@@ -19,6 +19,7 @@ from .hyperpod import (
 from .s3 import get_object, put_if_changed
 
 __all__ = [
+    "DENIED",
     "InstanceTopologyAnswer",
     "Patience",
     "call",

@@ -16,7 +16,7 @@ from botocore.exceptions import (
 )
 from botocore.exceptions import ConnectionError as SdkConnectionError
 
-__all__ = ["SDK_VERSION", "Failure", "SdkError", "classify", "make_client"]
+__all__ = ["DENIED", "SDK_VERSION", "Failure", "SdkError", "classify", "make_client"]
 
 SDK_VERSION: str = f"botocore {botocore.__version__}"
 
@@ -45,7 +45,7 @@ _THROTTLED = frozenset(
 _TRANSIENT = frozenset(
     {"InternalError", "InternalFailure", "InternalServerException", "RequestTimeout", "ServiceUnavailable"}
 )
-_DENIED = frozenset(
+DENIED = frozenset(
     {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized", "403", "Forbidden"}
 )
 
@@ -93,4 +93,4 @@ def _classify_answer(error: ClientError) -> Failure:
     code = str(answer.get("Code") or "Unknown")
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0)
     again = code in _THROTTLED or code in _TRANSIENT or status == 429 or status >= 500
-    return Failure(code, str(answer.get("Message") or error), again, denied=code in _DENIED)
+    return Failure(code, str(answer.get("Message") or error), again, denied=code in DENIED)

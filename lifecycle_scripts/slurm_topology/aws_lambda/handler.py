@@ -18,10 +18,10 @@ from typing import Any, Protocol, TextIO
 
 from slurm_topology import __version__
 from slurm_topology.core.errors import SlurmTopologyError
+from slurm_topology.deadline import DeadlineError, run_within
 
 from .cfn_request import Request, RequestType
 from .cfn_response import Answer, Postman, body
-from .deadline import DeadlineError, run_within
 from .log import Log
 
 __all__ = ["INITIAL_TOPOLOGY", "TOPOLOGY_PLAN", "Context", "Doors", "handle", "serve"]

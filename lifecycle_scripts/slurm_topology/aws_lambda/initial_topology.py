@@ -5,27 +5,33 @@ the agent has read the labels: where the switches are is known on the controller
 The document also keeps what was learnt of each node, so that the next update asks only about nodes it doesn't know.
 
 What can't be understood about the nodes is a finding and never fails the deployment, which would roll a working cluster
-back: the agent, which sees more, makes the topology that counts.
+back: the agent, which sees more, makes the topology that counts. The same goes for a SageMaker that doesn't answer
+and, when the cluster is new, for one that denies the answer: a failed creation deletes what took twenty minutes to
+make. A denial fails an update, because nobody would read of it otherwise, and what it goes back to works.
+
+Last of all comes the pointer (``core.plan_pointer``): from then on running agents follow the plan.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from slurm_topology.aws import get_object, list_cluster_nodes, put_if_changed
-from slurm_topology.core import inventory, pipeline, plan_document, read_cluster_nodes
+from slurm_topology.aws import DENIED, get_object, list_cluster_nodes, put_if_changed
+from slurm_topology.core import inventory, pipeline, plan_document, plan_pointer, read_cluster_nodes
 from slurm_topology.core.errors import AwsError, InputError
 from slurm_topology.core.model import Blocks, Capability, Finding, Inventory, NodeRole, Severity
 from slurm_topology.core.pipeline import Rendering
 from slurm_topology.core.plan_document import PlanDocument
+from slurm_topology.core.plan_pointer import PlanPointer, pointer_key
 from slurm_topology.core.read_cluster_nodes import GONE_STATUSES, ClusterNode
 from slurm_topology.core.read_ultraservers import UltraServers
 from slurm_topology.core.slurm_version import SlurmVersion
 
-from .cfn_request import Request
+from .cfn_request import Request, RequestType
 from .cfn_response import Answer
 from .node_details import Details, from_json, learn
 from .properties import InitialTopologyProperties
@@ -36,6 +42,7 @@ __all__ = ["DOCUMENT_NAME", "create_or_update"]
 
 DOCUMENT_NAME = "initial_topology.json"
 _FORMAT = 1
+_KEPT_BACK_SECONDS = 60.0  # for what comes after the listing
 
 # What HyperPod's images of 2026 ship. Nobody off the cluster can say which Slurm runs on it; the agent asks it.
 _ASSUMED_VERSION = SlurmVersion(25, 11)
@@ -50,27 +57,57 @@ class _Start(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+class _Asked(NamedTuple):
+    """What SageMaker said: the listing in ListClusterNodes' shape, what is known of each node, what it didn't say."""
+
+    listed: Mapping[str, Any]
+    details: Details
+    findings: list[Finding]
+
+
 def create_or_update(request: Request, work: Work) -> Answer:
     """Read the plan, list the nodes, learn where they are, compute, write the document."""
     work.step("reading the resource's properties")
     properties = InitialTopologyProperties.read(request.properties)
-    plan = _read_plan(properties, work)
-    before = _known_before(request.old_properties, work)
-    listed = _list(properties.cluster_name, work)
-    work.step(f"asking SageMaker where the nodes of cluster {properties.cluster_name} are")
-    nodes = _compute_nodes(read_cluster_nodes.read(listed).nodes, plan)
-    details, not_asked = learn(properties.cluster_name, nodes, before, work)
+    content = _read_plan(properties, work)
+    plan = plan_document.load(content.decode(errors="replace"))
+    asked = _ask(properties.cluster_name, plan, request, work)
     work.step("computing the initial topology")
-    start = _start(plan, listed, details, not_asked)
-    uri = _write(properties, start, details, work)
+    start = _start(plan, asked)
+    uri = _write(properties, start, asked.details, work)
+    _point(properties, content, work)
     return _answer(start, uri)
 
 
-def _read_plan(properties: InitialTopologyProperties, work: Work) -> PlanDocument:
+def _read_plan(properties: InitialTopologyProperties, work: Work) -> bytes:
     work.step("reading the topology plan")
     key = f"{properties.lifecycle_prefix}/{PLAN_NAME}"
-    content = get_object(work.client("s3"), properties.lifecycle_bucket, key, work.patience)
-    return plan_document.load(content.decode(errors="replace"))
+    return get_object(work.client("s3"), properties.lifecycle_bucket, key, work.patience)
+
+
+def _ask(cluster_name: str, plan: PlanDocument, request: Request, work: Work) -> _Asked:
+    """The cluster's nodes, as far as SageMaker tells."""
+    before = _known_before(request.old_properties, work)
+    try:
+        listed = _list(cluster_name, work)
+    except AwsError as error:
+        return _Asked({"ClusterNodeSummaries": []}, before, _not_told(error, request.type, work))
+    work.step(f"asking SageMaker where the nodes of cluster {cluster_name} are")
+    nodes = _compute_nodes(read_cluster_nodes.read(listed).nodes, plan)
+    try:
+        details, not_asked = learn(cluster_name, nodes, before, work)
+    except AwsError as error:
+        return _Asked(listed, before, _not_told(error, request.type, work))
+    return _Asked(listed, details, _not_asked(not_asked))
+
+
+def _not_told(error: AwsError, request_type: RequestType, work: Work) -> list[Finding]:
+    """What to say about it instead of failing. Raises ``error`` when failing is better."""
+    if error.code in DENIED and request_type is not RequestType.CREATE:
+        raise error
+    work.log.warning("the cluster was not asked about", reason=str(error))
+    text = f"the initial topology lacks what SageMaker didn't tell: {error}"
+    return [Finding("TOPO122", Severity.WARNING, "cluster", text, "nothing: the agent on the controller asks Slurm")]
 
 
 def _known_before(old_properties: Mapping[str, object], work: Work) -> Details:
@@ -91,8 +128,11 @@ def _known_before(old_properties: Mapping[str, object], work: Work) -> Details:
 
 def _list(cluster_name: str, work: Work) -> dict[str, Any]:
     work.step(f"listing the nodes of cluster {cluster_name}")
+    start = work.patience.remaining_seconds()
+    kept_back = min(_KEPT_BACK_SECONDS, start / 2)  # to write without the nodes, when they can't be listed
+    patience = replace(work.patience, remaining_seconds=lambda: work.patience.remaining_seconds() - kept_back)
     try:
-        return list_cluster_nodes(work.client("sagemaker"), cluster_name, work.patience)
+        return list_cluster_nodes(work.client("sagemaker"), cluster_name, patience)
     except AwsError as error:
         if error.code == "ResourceNotFound":
             remedy = "was it deleted by hand? Give the cluster another name, and the next deployment makes it anew"
@@ -105,9 +145,10 @@ def _compute_nodes(nodes: Sequence[ClusterNode], plan: PlanDocument) -> list[Clu
     return [node for node in nodes if node.group in compute and node.status not in GONE_STATUSES]
 
 
-def _start(plan: PlanDocument, listed: Mapping[str, Any], details: Details, not_asked: int) -> _Start:
-    described = [{"NodeDetails": one} for one in details.values()]
-    nodes = read_cluster_nodes.read([listed, *described])
+def _start(plan: PlanDocument, asked: _Asked) -> _Start:
+    listed = {str(one.get("InstanceId")) for one in asked.listed["ClusterNodeSummaries"]}
+    described = [{"NodeDetails": one} for instance_id, one in asked.details.items() if instance_id in listed]
+    nodes = read_cluster_nodes.read([asked.listed, *described])
     joined, findings = inventory.build(
         cluster_nodes=nodes,
         ultraservers=UltraServers(zone_names=_ultraserver_zones(nodes.nodes)),
@@ -116,7 +157,7 @@ def _start(plan: PlanDocument, listed: Mapping[str, Any], details: Details, not_
     )
     version = SlurmVersion.parse(plan.slurm_version) if plan.slurm_version else _ASSUMED_VERSION
     rendering = pipeline.compute(joined, version, wanted=plan.wanted, block_sizes=plan.block_sizes)
-    every = {*findings, *rendering.findings, *_nameless(_compute_nodes(nodes.nodes, plan)), *_not_asked(not_asked)}
+    every = {*findings, *rendering.findings, *_nameless(_compute_nodes(nodes.nodes, plan)), *asked.findings}
     return _Start(version, joined, rendering, tuple(sorted(every)))
 
 
@@ -151,6 +192,16 @@ def _write(properties: InitialTopologyProperties, start: _Start, details: Detail
     content = json.dumps(_document(properties, start, details), indent=1, sort_keys=True) + "\n"
     put_if_changed(work.client("s3"), bucket, key, content.encode(), "application/json", work.patience)
     return f"s3://{bucket}/{key}"
+
+
+def _point(properties: InitialTopologyProperties, plan: bytes, work: Work) -> None:
+    """The plan is in force."""
+    work.step("telling running agents about the plan")
+    pointer = PlanPointer(f"{properties.lifecycle_prefix}/{PLAN_NAME}", hashlib.sha256(plan).hexdigest())
+    key, content = pointer_key(properties.lifecycle_prefix), plan_pointer.dump(pointer).encode()
+    bucket, s3 = properties.lifecycle_bucket, work.client("s3")
+    written = put_if_changed(s3, bucket, key, content, "application/json", work.patience)
+    work.log.info("pointer names the plan", key=key, plan=pointer.plan_key, written=written)
 
 
 def _document(properties: InitialTopologyProperties, start: _Start, details: Details) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from slurm_topology.core.choose import make_plan
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.instance_types import InstanceType, lookup
 from slurm_topology.core.model import Capability, Finding, Group, NodeRole, Partition, Plan, Severity
+from slurm_topology.core.plan_pointer import pointer_key
 
 from .bundle import unpack
 from .cfn_request import Request
@@ -51,6 +52,7 @@ def create_or_update(request: Request, work: Work) -> Answer:
         block_sizes=properties.block_sizes,
         mode=properties.mode,
         slurm_version=str(properties.slurm_version) if properties.slurm_version else None,
+        pointer=f"s3://{properties.lifecycle_bucket}/{pointer_key(properties.lifecycle_prefix)}",
     )
     _write(properties, text.encode(), work)
     return _answer(properties, plan, text)

@@ -42,6 +42,7 @@ class PlanDocument:
     block_sizes: tuple[int, ...] = ()
     mode: str = "own"
     slurm_version: str | None = None
+    pointer: str | None = None  # S3 URI of the document that says which plan is in force (see plan_pointer)
 
 
 def dump(
@@ -53,12 +54,14 @@ def dump(
     block_sizes: tuple[int, ...] = (),
     mode: str = "own",
     slurm_version: str | None = None,
+    pointer: str | None = None,
 ) -> str:
     """The document as JSON text with a line break at its end."""
     document = {
         "Format": FORMAT,
         "Mode": mode,
         "SlurmVersion": slurm_version,
+        "Pointer": pointer,
         "Topology": {"Kind": wanted.value if wanted else "auto", "BlockSizes": list(block_sizes)},
         "Default": _choice_json(plan.default),
         "Partitions": {
@@ -89,8 +92,13 @@ def load(document_text: str) -> PlanDocument:
         _sizes(document.get("BlockSizes"), "BlockSizes"),
         tuple(_finding(entry) for entry in items(document.get("Findings"), "Findings")),
     )
-    mode, slurm_version = text(document.get("Mode")) or "own", text(document.get("SlurmVersion"))
-    return PlanDocument(plan, *read_inputs(document), mode=mode, slurm_version=slurm_version)
+    return PlanDocument(
+        plan,
+        *read_inputs(document),
+        mode=text(document.get("Mode")) or "own",
+        slurm_version=text(document.get("SlurmVersion")),
+        pointer=text(document.get("Pointer")),
+    )
 
 
 def read_inputs(document: object) -> PlanInputs:

@@ -1,4 +1,5 @@
-"""Work that has to end before the Lambda does, because a killed Lambda answers nobody."""
+"""Work that is given up after a while: a Lambda that is killed answers nobody, and the agent has no time for a slow
+AWS."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ def run_within(
 ) -> Result:
     """Run ``work(remaining_seconds)`` and give back its result, or raise DeadlineError after ``seconds``.
 
-    The work runs in a thread of its own, because a call that hangs cannot be interrupted. Lambda freezes that thread
-    with the rest and may thaw it for another request: from the deadline on, ``remaining_seconds`` gives -inf for ever,
-    so that work that asks before each step ends there.
+    The work runs in a thread of its own, because a call that hangs cannot be interrupted. That thread goes on (Lambda
+    freezes it with the rest and may thaw it for another request): from the deadline on, ``remaining_seconds`` gives
+    -inf for ever, so that work that asks before each step ends there.
     """
     end = clock() + seconds
     given_up = threading.Event()
