@@ -11,13 +11,14 @@ from slurm_topology.core.model import Finding
 from ._rules import error
 from ._spec import ClusterSpec
 from ._tokens import known_number, known_text
-from .storage import LustreMount, Mount, OpenZfsMount
+from .storage import LustreMount, Mount, NewLustre, NewOpenZfs, OpenZfsMount
 
 __all__ = ["RULES"]
 
 _MOST_VOLUME_GIB = 16384  # ClusterEbsVolumeSizeInGB
 _DNS_NAME = re.compile(r"(?=.{16,275}$)(fs|fc)i?-[0-9a-f]{8,}\..{4,253}")  # ClusterDnsName
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")  # ClusterMountName
+_OPENZFS_THROUGHPUTS = (160, 320, 640, 1280, 2560, 3840, 5120, 7680, 10240)  # MB/s of SINGLE_AZ_HA_2
 _MOUNT_PATH = re.compile(r"/[a-zA-Z0-9._/-]{1,1023}")  # ClusterFsxMountPath
 
 
@@ -92,9 +93,37 @@ def _wrong_values(group: str, mount: Mount) -> Iterator[Finding]:
         )
 
 
+def new_lustre(spec: ClusterSpec) -> Iterator[Finding]:
+    for storage in spec.shared_storage:
+        size = storage.capacity_gib if isinstance(storage, NewLustre) else None
+        if known_number(size) and size != 1200 and (size < 2400 or size % 2400):
+            yield error(
+                "HPS056",
+                "shared_storage",
+                f"a Lustre file system has 1,200 GiB or a multiple of 2,400; got {size}",
+                "Round capacity_gib up.",
+            )
+
+
+def new_openzfs(spec: ClusterSpec) -> Iterator[Finding]:
+    for storage in spec.shared_storage:
+        if not isinstance(storage, NewOpenZfs):
+            continue
+        wrong = []
+        if known_number(storage.capacity_gib) and not 64 <= storage.capacity_gib <= 524288:
+            wrong.append(f"capacity_gib must be 64 to 524,288, got {storage.capacity_gib}")
+        if known_number(storage.throughput_mbps) and storage.throughput_mbps not in _OPENZFS_THROUGHPUTS:
+            values = ", ".join(map(str, _OPENZFS_THROUGHPUTS))
+            wrong.append(f"throughput_mbps must be one of {values}, got {storage.throughput_mbps}")
+        if wrong:
+            yield error("HPS057", "shared_storage", "; ".join(wrong), "See FSx for OpenZFS, SINGLE_AZ_HA_2.")
+
+
 RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
     volume_size,
     one_file_system_of_a_kind,
     mount_paths_differ,
     mount_values,
+    new_lustre,
+    new_openzfs,
 )

@@ -11,7 +11,7 @@ from slurm_topology.core.instance_types import InstanceType, lookup
 from .instance_group import ComputeGroup, InstanceGroup
 from .lifecycle import Lifecycle
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
-from .storage import Mount
+from .storage import Mount, SharedStorage
 from .topology import Topology
 
 __all__ = ["AccountingSpec", "ClusterSpec", "SubnetSpec", "facts", "files_below"]
@@ -45,7 +45,8 @@ class ClusterSpec:
     security_group_count: int = 1
     open_security_groups: tuple[str, ...] = ()  # those that were brought and let everything out
     group_subnets: tuple[tuple[SubnetSpec, ...], ...] = ()  # of each group; empty: the cluster's
-    shared_mounts: tuple[Mount, ...] = ()
+    shared_storage: tuple[SharedStorage, ...] = ()  # as it was asked for
+    shared_mounts: tuple[Mount, ...] = ()  # what came of it
     mode: NodeProvisioningMode = NodeProvisioningMode.CONTINUOUS
     strategy: SlurmConfigStrategy | None = None
     recovery: NodeRecovery = NodeRecovery.AUTOMATIC

@@ -92,6 +92,8 @@ class NewDatabase:
     def bind(self, scope: Construct, network: ClusterNetwork) -> AccountingDatabase:
         from aws_cdk import aws_rds as rds  # here, because it would cost every synth 40 ms
 
+        selection = self.subnets or network.database_subnets()
+        _expect_two_subnets(network, selection)
         version = self.engine_version or rds.MariaDbEngineVersion.of("11.4.10", "11.4")
         engine = rds.DatabaseInstanceEngine.maria_db(version=version)
         instance = rds.DatabaseInstance(
@@ -106,7 +108,7 @@ class NewDatabase:
             storage_encryption_key=self.encryption_key,
             multi_az=self.multi_az,
             vpc=network.vpc,
-            vpc_subnets=self.subnets or network.database_subnets(),
+            vpc_subnets=selection,
             credentials=rds.Credentials.from_generated_secret("slurm", encryption_key=self.encryption_key),
             parameters=_PARAMETERS,
             backup_retention=Duration.days(7),
@@ -128,3 +130,13 @@ class NewDatabase:
         secret = instance.secret
         assert secret is not None  # noqa: S101 - from_generated_secret makes one
         return AccountingDatabase(endpoint=instance.db_instance_endpoint_address, secret=secret)
+
+
+def _expect_two_subnets(network: ClusterNetwork, selection: ec2.SubnetSelection) -> None:
+    """RDS wants two zones even for one instance. Raises ValueError, because no template could be right."""
+    subnets = list(selection.subnets or network.vpc.select_subnets(**selection._values).subnets)
+    if len(subnets) < 2:
+        raise ValueError(
+            f"an accounting database needs subnets in at least two Availability Zones; got {len(subnets)}: "
+            "give NewDatabase subnets of two zones"
+        )

@@ -26,7 +26,7 @@ from ._spec import AccountingSpec, ClusterSpec, SubnetSpec, files_below
 from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
 from .lifecycle import Lifecycle
-from .network import ClusterNetwork, subnet_cidr
+from .network import ClusterNetwork, subnet_cidr, subnet_zone
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from .storage import SharedStorage
 from .topology import Topology
@@ -120,6 +120,7 @@ class SlurmCluster(ClusterBase):
             security_group_count=len(self.security_groups),
             open_security_groups=_open_groups(self.security_groups),
             group_subnets=tuple(_subnet_specs(group.subnets) for group in self.instance_groups),
+            shared_storage=tuple(shared_storage),
             shared_mounts=self._mounts,
             mode=node_provisioning_mode,
             strategy=slurm_config_strategy,
@@ -223,7 +224,8 @@ class SlurmCluster(ClusterBase):
         )
         _render.override_newer_properties(resource, self.instance_groups, self._database)
         # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
-        resource.node.add_dependency(self.network, self.execution_role, self.controller_role)
+        others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
+        resource.node.add_dependency(self.network, self.execution_role, self.controller_role, *others)
         reason = "the list behind this rule lacks types that SageMaker's API accepts; HPS023 and HPS024 check the types"
         acknowledge(resource, {"CloudFormation-Validate::E3644": reason})
         return resource
@@ -264,8 +266,7 @@ class SlurmCluster(ClusterBase):
 def _subnet_specs(subnets: Sequence[ec2.ISubnet], cidrs: Sequence[str | None] | None = None) -> tuple[SubnetSpec, ...]:
     known = cidrs if cidrs is not None else [subnet_cidr(subnet) for subnet in subnets]
     return tuple(
-        SubnetSpec(subnet.node.path, subnet.availability_zone, cidr)
-        for subnet, cidr in zip(subnets, known, strict=True)
+        SubnetSpec(subnet.node.path, subnet_zone(subnet), cidr) for subnet, cidr in zip(subnets, known, strict=True)
     )
 
 

@@ -50,7 +50,7 @@ class InstanceGroup:
     instance_type: ClusterInstanceType | str
     """A constant of ClusterInstanceType, or SageMaker's name of the type, such as ``"ml.p5.48xlarge"``."""
 
-    count: int = 1
+    count: float = 1
     """Instances, 0 to 6,758; may be a token. CloudFormation sets it again at each update of the cluster."""
 
     _: KW_ONLY
@@ -117,7 +117,7 @@ class ComputeGroup(InstanceGroup):
     partition: str | None = None
     """The Slurm partition of these nodes; groups may share one. Default: the group's name."""
 
-    min_count: int | None = None
+    min_count: float | None = None
     """The group is in service as soon as so many instances are. Default: all of ``count``."""
 
     capacity: Capacity = Capacity()  # noqa: RUF009 - frozen: sharing it is safe

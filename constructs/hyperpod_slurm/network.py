@@ -10,7 +10,7 @@ from constructs import Construct
 
 from ._vpc import NewVpc
 
-__all__ = ["ClusterNetwork", "subnet_cidr"]
+__all__ = ["ClusterNetwork", "subnet_cidr", "subnet_zone"]
 
 # What nodes call: lifecycle logs and Session Manager (HyperPod itself), and the APIs that the topology agent asks.
 _ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "ec2", "monitoring", "sts")
@@ -130,6 +130,14 @@ def subnet_cidr(subnet: ec2.ISubnet) -> str | None:
     """A subnet's CIDR block; None for an imported subnet that was not told it."""
     try:
         return subnet.ipv4_cidr_block
+    except RuntimeError:
+        return None
+
+
+def subnet_zone(subnet: ec2.ISubnet) -> str | None:
+    """A subnet's Availability Zone; None for an imported subnet that was not told it."""
+    try:
+        return subnet.availability_zone
     except RuntimeError:
         return None
 

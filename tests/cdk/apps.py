@@ -35,7 +35,7 @@ def controller(**properties: Any) -> ControllerGroup:
     return ControllerGroup("controller", **properties)
 
 
-def p5(name: str = "train", count: int = 8, **properties: Any) -> ComputeGroup:
+def p5(name: str = "train", count: float = 8, **properties: Any) -> ComputeGroup:
     return ComputeGroup(name, "ml.p5.48xlarge", count, **properties)
 
 

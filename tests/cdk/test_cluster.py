@@ -167,7 +167,7 @@ def test_tokens_reach_the_template() -> None:
     stack = new_stack()
     count = CfnParameter(stack, "Count", type="Number")
     name = CfnParameter(stack, "Name")
-    new_cluster(stack, controller(), p5(count=count.value_as_number), cluster_name=name.value_as_string)  # type: ignore[arg-type]
+    new_cluster(stack, controller(), p5(count=count.value_as_number), cluster_name=name.value_as_string)
     properties = properties_of(stack, CLUSTER)
     assert groups_of(properties)["train"]["InstanceCount"] == {"Ref": "Count"}
     assert properties["ClusterName"] == {"Ref": "Name"}

@@ -140,7 +140,7 @@ def test_parameters_are_part_of_the_fingerprint_as_references() -> None:
     """A parameter's value is not known at synth; when it changes, the property itself does."""
     stack = new_stack()
     count = CfnParameter(stack, "Count", type="Number").value_as_number
-    new_cluster(stack, controller(), p5(count=count))  # type: ignore[arg-type]
+    new_cluster(stack, controller(), p5(count=count))
     assert properties_of(stack, PLAN)["Groups"][1]["Count"] == {"Ref": "Count"}
 
 

@@ -11,7 +11,18 @@ import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 
-from cdk.apps import CLUSTER, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
+from cdk.apps import (
+    CLUSTER,
+    annotations_of,
+    controller,
+    errors_of,
+    new_cluster,
+    new_stack,
+    p5,
+    properties_of,
+    resources_of,
+    template_of,
+)
 from hyperpod_slurm import ClusterNetwork, SlurmCluster
 
 
@@ -128,6 +139,16 @@ def test_subnets_and_security_groups_that_exist() -> None:
     assert config["Subnets"] == [stack.resolve(subnet.subnet_id) for subnet in vpc.private_subnets]
     assert config["SecurityGroupIds"] == ["sg-12345678"]
     assert not resources_of(stack, "AWS::EC2::SecurityGroup")
+
+
+def test_a_subnet_that_is_known_by_its_id_only() -> None:
+    """Rules that need its zone or its size keep quiet."""
+    stack = new_stack()
+    vpc = ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-1", availability_zones=["us-west-2a"])
+    subnets = [ec2.Subnet.from_subnet_id(stack, name, f"subnet-{name}") for name in ("one", "two")]
+    cluster = new_cluster(stack, network=ClusterNetwork(stack, "Network", vpc=vpc, subnets=subnets))
+    assert errors_of(cluster) == []
+    assert not [text for text in annotations_of(cluster) if text.startswith("HPS06")]
 
 
 def test_what_would_be_ignored_is_refused() -> None:

@@ -141,6 +141,13 @@ def test_a_brought_vpc_gives_its_own_subnets() -> None:
     assert group["SubnetIds"] == [stack.resolve(subnet.subnet_id) for subnet in vpc.private_subnets]
 
 
+def test_a_database_in_one_zone_is_refused() -> None:
+    stack = new_stack()
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
+    with pytest.raises(ValueError, match="at least two Availability Zones; got 1"):
+        new_cluster(stack, vpc=vpc, accounting=NewDatabase())
+
+
 @pytest.mark.parametrize(("name", "expected"), [("accounts", {"Name": "accounts"}), (None, {})])
 def test_an_existing_database(name: str | None, expected: dict[str, str]) -> None:
     stack = new_stack()

@@ -27,6 +27,8 @@ from hyperpod_slurm import (
     Lifecycle,
     LoginGroup,
     LustreMount,
+    NewLustre,
+    NewOpenZfs,
     NodeProvisioningMode,
     NodeRecovery,
     OpenZfsMount,
@@ -271,6 +273,24 @@ ERRORS = (
     Case("HPS053", only(shared_storage=[lustre(dns_name="files")]), only(shared_storage=[lustre()]), "'files'"),
     Case("HPS054", only(shared_storage=[lustre(mount_name="a/b")]), only(shared_storage=[lustre()]), "'a/b'"),
     Case("HPS055", only(shared_storage=[zfs(mount_path="home")]), only(shared_storage=[zfs()]), "'home'"),
+    Case(
+        "HPS056",
+        only(shared_storage=[NewLustre(capacity_gib=3600)]),
+        only(shared_storage=[NewLustre(capacity_gib=4800)]),
+        "got 3600",
+    ),
+    Case(
+        "HPS057",
+        only(shared_storage=[NewOpenZfs(capacity_gib=63)]),
+        only(shared_storage=[NewOpenZfs(capacity_gib=64)]),
+        "got 63",
+    ),
+    Case(
+        "HPS057",
+        only(shared_storage=[NewOpenZfs(throughput_mbps=300)]),
+        only(shared_storage=[NewOpenZfs(throughput_mbps=320)]),
+        "got 300",
+    ),
     Case("HPS060", network([(f"s{n}", "us-west-2a") for n in range(17)]), network(), "got 17 subnets"),
     Case("HPS061", network(groups=6), network(groups=5), "got 6"),
     # 8 P5 instances with 32 cards and a controller: 257 addresses; a /24 has 251, a /23 507.
@@ -407,5 +427,5 @@ def test_tokens_hide_only_what_depends_on_them() -> None:
     stack = new_stack()
     count = CfnParameter(stack, "Count", type="Number").value_as_number
     name = CfnParameter(stack, "Type").value_as_string
-    cluster = new_cluster(stack, controller(), p5(count=count), ComputeGroup("b", name, 7000, threads_per_core=4))  # type: ignore[arg-type]
+    cluster = new_cluster(stack, controller(), p5(count=count), ComputeGroup("b", name, 7000, threads_per_core=4))
     assert [text[:9] for text in errors_of(cluster)] == ["HPS021 b:", "HPS028 b:"]
