@@ -1,6 +1,5 @@
 // Finding one's way in the fabric: going to a box or node from elsewhere, and by keyboard and pointer.
 
-
 const headOf = (index) => fabric.querySelector(`[data-unit="${index}"]`);
 
 /** Unfold everything around a box; its head. */
