@@ -100,6 +100,7 @@ class MainJob:
             agent_host.run_lifecycle_script(self.lab, script)
             self._converge(instances, step, began)
             step.facts |= {"slurm": root.exact_version, "triggers": agent_host.triggers(self.lab)}
+            self.summary |= {"cluster": self.cluster, "slurm": root.exact_version}
         self.slurmctld_log_start = self.lab.controller.mark()
 
     def _converge(self, instances: hyperpod_node.Instances, step: Step, began: float) -> None:
