@@ -13,6 +13,7 @@ import errno
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -136,7 +137,8 @@ def run_pass(request: dict[str, Any]) -> dict[str, Any]:
     document = asdict(record)
     document["action"], document["reason"] = record.action.value, record.reason.value
     document["findings"] = [{**asdict(finding), "severity": finding.severity.value} for finding in record.findings]
-    return {"record": document, "points": points.names}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"record": document, "points": points.names, "memory_kilobytes": memory}
 
 
 def rehearse(request: dict[str, Any]) -> dict[str, Any]:

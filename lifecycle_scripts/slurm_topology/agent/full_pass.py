@@ -18,7 +18,7 @@ from slurm_topology.agent.observe import Observer
 from slurm_topology.agent.outcome import after_failure, after_success, news_of, record_of
 from slurm_topology.agent.places import Place
 from slurm_topology.agent.record import PassRecord, Settled, after_pass
-from slurm_topology.agent.rehearse import Rehearsal
+from slurm_topology.agent.rehearse import Rehearsal, Verdict
 from slurm_topology.agent.settings import Mode, mode_in_force
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import read_slurm_conf
@@ -108,7 +108,9 @@ class Pass:
         """Only for a slurmctld that is down: would it start with what is on disk?"""
         if seen.role is not Role.DOWN or seen.conf is None or seen.version is None:
             return None
-        return self.world.rehearser.rehearse(seen.disk, seen.conf, seen.slurmctld)
+        verdict = self.world.rehearser.rehearse(seen.disk, seen.conf, seen.slurmctld)
+        blamed = verdict.verdict is Verdict.REFUSED and self.world.rehearser.blames_topology(seen.conf, seen.slurmctld)
+        return verdict if blamed else None
 
     # ---- acting
 

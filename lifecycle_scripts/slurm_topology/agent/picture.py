@@ -46,9 +46,10 @@ class Picture:
 def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
     """Compare. ``seen`` has a version and a slurm.conf (else nothing is wanted)."""
     assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
+    disk_right = _disk_right(seen.disk, wanted, seen.version)
     return Picture(
-        disk_right=_disk_right(seen.disk, wanted, seen.version),
-        force_right=_force_right(seen, wanted),
+        disk_right=disk_right,
+        force_right=_force_right(seen, wanted, disk_right=disk_right),
         assignments=_assignments(seen.slurm, wanted),
         foreign=_foreign(seen.disk, state, seen.version),
         disk_refused=_disk_refused(seen),
@@ -89,7 +90,7 @@ def _disk_right(disk: DiskState, wanted: Wanted, version: SlurmVersion) -> bool:
     return meaning is not None and compare.same_meaning(meaning, wanted.topology)
 
 
-def _force_right(seen: Observation, wanted: Wanted) -> bool:
+def _force_right(seen: Observation, wanted: Wanted, *, disk_right: bool) -> bool:
     view = seen.slurm
     if view is None:
         return False
@@ -100,7 +101,10 @@ def _force_right(seen: Observation, wanted: Wanted) -> bool:
         and not (flat_like(view.plugin) and flat_like(plugin))
     ):
         return False
-    return readback.agrees(wanted.topology, view.in_force, exempt(view))
+    spared = exempt(view)
+    if not disk_right:
+        spared = spared._replace(absent=())  # a node that is new, and powered down, has to get into Slurm's view
+    return readback.agrees(wanted.topology, view.in_force, spared)
 
 
 def exempt(view: SlurmView | None) -> readback.Exempt:

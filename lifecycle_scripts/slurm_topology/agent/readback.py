@@ -126,14 +126,14 @@ def agrees(wanted: ClusterTopology, seen: ClusterTopology, exempt: Exempt | None
     Block sizes above the base aren't compared: Slurm shows only those that its blocks can fill.
     """
     exempt = exempt or Exempt()
-    left_out = {*exempt.elsewhere, *(set(exempt.absent) - _nodes(seen))}
+    spared = _Spared(frozenset(exempt.elsewhere), frozenset(exempt.absent) - _nodes(seen))
     shown = {each.name: each.body for each in seen.topologies}
     single = next(iter(shown.values())) if len(shown) == 1 else None
     sized = [
         _with_shown_sizes(each, shown.get(each.name, single if len(wanted.topologies) == 1 else None))
         for each in wanted.topologies
     ]
-    return compare.same_meaning(_without(ClusterTopology(tuple(sized)), left_out), _without(seen, left_out))
+    return compare.same_meaning(_without(ClusterTopology(tuple(sized)), spared), _without(seen, spared))
 
 
 def _nodes(topology: ClusterTopology) -> set[str]:
@@ -156,18 +156,28 @@ def _with_shown_sizes(wanted: NamedTopology, shown: Tree | Blocks | Flat | None)
     return replace(wanted, body=replace(body, block_sizes=sizes)) if same_base else wanted
 
 
-def _without(topology: ClusterTopology, nodes: Collection[str]) -> ClusterTopology:
-    if not nodes:
+class _Spared(NamedTuple):
+    """Nodes that aren't compared: anywhere, and in blocks."""
+
+    anywhere: frozenset[str]
+    in_blocks: frozenset[str]
+
+
+def _without(topology: ClusterTopology, spared: _Spared) -> ClusterTopology:
+    if not spared.anywhere and not spared.in_blocks:
         return topology
-    return ClusterTopology(tuple(replace(each, body=_body_without(each.body, nodes)) for each in topology.topologies))
+    return ClusterTopology(tuple(replace(each, body=_body_without(each.body, spared)) for each in topology.topologies))
 
 
-def _body_without(body: Tree | Blocks | Flat, nodes: Collection[str]) -> Tree | Blocks | Flat:
-    def kept(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name in names if name not in nodes)
-
+def _body_without(body: Tree | Blocks | Flat, spared: _Spared) -> Tree | Blocks | Flat:
     if isinstance(body, Tree):
-        return Tree(tuple(switch._replace(nodes=kept(switch.nodes)) for switch in body.switches))
+        switches = (switch._replace(nodes=_kept(switch.nodes, spared.anywhere)) for switch in body.switches)
+        return Tree(tuple(switches))
     if isinstance(body, Blocks):
-        return replace(body, blocks=tuple(block._replace(nodes=kept(block.nodes)) for block in body.blocks))
+        nowhere = spared.anywhere | spared.in_blocks
+        return replace(body, blocks=tuple(block._replace(nodes=_kept(block.nodes, nowhere)) for block in body.blocks))
     return body
+
+
+def _kept(names: tuple[str, ...], left_out: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in left_out)

@@ -3,8 +3,9 @@
 
     python3 rehearsal_runner.py SECONDS SLURMCTLD -D -f CONF
 
-Exit status: 0 it started · 1 it died · 3 it could not be isolated (why is printed) · 4 neither within SECONDS.
-Standard output: all that it said. It never outlives us, nor we our parent, whatever kills whom.
+Exit status: 0 it started · 21 it died by itself · 3 it could not be isolated (why is printed) · 4 neither within
+SECONDS, or it couldn't be executed, or somebody killed it. Python's own statuses for a failure of ours (1, 2, 120) are
+none of these. Standard output: all that it said. It never outlives us, nor we our parent, whatever kills whom.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import time
 
 __all__ = ["CANNOT_ISOLATE", "DIED", "NO_VERDICT", "STARTED"]
 
-STARTED, DIED, CANNOT_ISOLATE, NO_VERDICT = 0, 1, 3, 4
+STARTED, DIED, CANNOT_ISOLATE, NO_VERDICT = 0, 21, 3, 4
+NOT_EXECUTED = 127
 STARTED_WORDS = b"Running as primary controller"
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
@@ -69,7 +71,7 @@ def start(argv: list[str]) -> tuple[int, int]:
         except OSError as error:
             os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
         finally:
-            os._exit(127)
+            os._exit(NOT_EXECUTED)
     os.close(writing)
     return pid, reading
 
@@ -104,6 +106,8 @@ def main(arguments: list[str]) -> int:
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if verdict == DIED:
         said += f"\nslurmctld ended with status {status}\n".encode()
+        if status in (NOT_EXECUTED, -signal.SIGKILL):
+            verdict = NO_VERDICT
     sys.stdout.write(said.decode("utf-8", "replace"))
     return verdict
 

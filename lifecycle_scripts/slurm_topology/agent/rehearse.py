@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -25,7 +25,7 @@ from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm_conf import SlurmConf, joined
 from slurm_topology.core.errors import CommandError
 
-__all__ = ["Rehearsal", "Rehearser", "Verdict", "rehearsal_conf"]
+__all__ = ["Rehearsal", "Rehearser", "Verdict", "judge", "rehearsal_conf"]
 
 # Only these lines decide about a topology. Everything else (hosts, ports, programs, authentication, accounting,
 # plugins) is left out, so that the rehearsal neither reaches anything nor dies of something that isn't there.
@@ -41,6 +41,18 @@ CLUSTER_KEYS = (
 )
 PARTITION_KEYS = ("partitionname", "nodes", "default", "topology", "state")
 WHOLE_LINES = ("nodename", "nodeset", "frontendname")
+ALWAYS = (
+    "ClusterName=rehearsal",
+    "SlurmctldHost=localhost(127.0.0.1)",
+    "SlurmctldPort=6817",
+    "SlurmUser=root",
+    "SlurmctldDebug=info",
+    "SlurmctldSyslogDebug=quiet",
+    "JobAcctGatherType=jobacct_gather/none",
+    "MailProg=/bin/true",
+)
+CONTROL = (*ALWAYS, "NodeName=alone", "PartitionName=alone Nodes=alone")
+NOBODY = ("AuthType=auth/none", "CredType=cred/none")
 # What is beside slurm.conf and read at start; cgroup.conf switches cgroups off where the live one does.
 NEIGHBOURS = ("cgroup.conf", "gres.conf")
 REASON = re.compile(r"fatal:|error: .*(?:opolog|switch|block)|Failed to load topology", re.IGNORECASE)
@@ -80,8 +92,27 @@ class Rehearser:
         if not flat_like(disk.plugin) and disk.conf is None and disk.yaml is None:
             # slurmctld looks for the file for a minute before it gives up
             return Rehearsal(Verdict.REFUSED, (f"TopologyPlugin={disk.plugin}, and there is no topology.conf",))
+        return self._judged(disk, conf, slurmctld, tuple(rehearsal_conf(conf, disk.plugin)))
+
+    def blames_topology(self, conf: SlurmConf, slurmctld: str) -> bool:
+        """Whether slurmctld would start with this slurm.conf if nothing of a topology were in it."""
+        lines = tuple(rehearsal_conf(conf, None, bare=True))
+        return self._judged(DiskState(), conf, slurmctld, lines).verdict is Verdict.STARTS
+
+    def _judged(self, disk: DiskState, conf: SlurmConf, slurmctld: str, lines: Sequence[str]) -> Rehearsal:
+        """A refusal counts only where the simplest slurmctld starts: else the rehearsal itself doesn't work here."""
+        for credentials in _credentials(conf):
+            tried = self._try(disk, conf, slurmctld, (*credentials, *lines))
+            if tried.verdict is not Verdict.REFUSED:
+                return tried
+            control = self._try(DiskState(), conf, slurmctld, (*credentials, *CONTROL, *_plugin_folder(conf)))
+            if control.verdict is Verdict.STARTS:
+                return tried
+        return Rehearsal(Verdict.UNKNOWN, ("slurmctld can't be tried here, not even alone", *control.reasons))
+
+    def _try(self, disk: DiskState, conf: SlurmConf, slurmctld: str, lines: Sequence[str]) -> Rehearsal:
         with self.files.scratch(self.scratch) as folder:
-            self._prepare(folder, disk, conf)
+            self._prepare(folder, disk, conf, lines)
             runner = [sys.executable, "-I", "-S", str(Path(rehearsal_runner.__file__)), str(self.timeout)]
             argv = [*runner, slurmctld, "-D", "-f", str(folder / "slurm.conf")]
             try:
@@ -90,11 +121,12 @@ class Rehearser:
                 return Rehearsal(Verdict.UNKNOWN, (str(error),))
         return judge(done.returncode, done.stdout + done.stderr)
 
-    def _prepare(self, folder: Path, disk: DiskState, conf: SlurmConf) -> None:
+    def _prepare(self, folder: Path, disk: DiskState, conf: SlurmConf, lines: Sequence[str]) -> None:
         self.files.make_folder(folder / "state")
-        self._copy_node_state(folder / "state", conf)
-        text = "".join(f"{line}\n" for line in rehearsal_conf(conf, disk.plugin, str(folder)))
-        self.files.write_scratch(folder / "slurm.conf", text)
+        if disk != DiskState():
+            self._copy_node_state(folder / "state", conf)
+        own = (f"StateSaveLocation={folder}/state", f"SlurmctldPidFile={folder}/pid")
+        self.files.write_scratch(folder / "slurm.conf", "".join(f"{line}\n" for line in (*own, *lines)))
         for name, content in disk.topology_files():
             self.files.write_scratch(folder / name, content)
         for name in NEIGHBOURS:
@@ -109,22 +141,13 @@ class Rehearser:
                 self.files.copy(Path(state) / "node_state", folder / "node_state")
 
 
-def rehearsal_conf(conf: SlurmConf, plugin: str | None, folder: str) -> Iterator[str]:
-    """Lines of the slurm.conf to rehearse with: the live one's that matter, with ``plugin`` as TopologyPlugin."""
-    yield from (
-        "ClusterName=rehearsal",
-        "SlurmctldHost=localhost(127.0.0.1)",
-        "SlurmctldPort=6817",
-        "SlurmUser=root",
-        "AuthType=auth/none",
-        "CredType=cred/none",
-        f"StateSaveLocation={folder}/state",
-        f"SlurmctldPidFile={folder}/pid",
-        "SlurmctldDebug=info",
-        "SlurmctldSyslogDebug=quiet",
-        "JobAcctGatherType=jobacct_gather/none",
-        "MailProg=/bin/true",
-    )
+def rehearsal_conf(conf: SlurmConf, plugin: str | None, *, bare: bool = False) -> Iterator[str]:
+    """Lines of the slurm.conf to rehearse with: the live one's that matter, with ``plugin`` as TopologyPlugin.
+
+    ``bare``: without anything of a topology.
+    """
+    topology_keys = {"topologyplugin", "topologyparam", "topology"} if bare else {"topologyplugin"}
+    yield from ALWAYS
     if plugin is not None:
         yield f"TopologyPlugin={plugin}"
     for line in conf.lines:
@@ -132,10 +155,27 @@ def rehearsal_conf(conf: SlurmConf, plugin: str | None, folder: str) -> Iterator
         if keys & set(WHOLE_LINES):
             yield joined(line.pairs)
         elif "partitionname" in keys:
-            yield joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS)
+            yield joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS and pair[0] not in topology_keys)
         else:
-            kept = [pair for pair in line.pairs if pair[0] in CLUSTER_KEYS and pair[0] != "topologyplugin"]
+            kept = [pair for pair in line.pairs if pair[0] in CLUSTER_KEYS and pair[0] not in topology_keys]
             yield from (joined([pair]) for pair in kept)
+
+
+def _credentials(conf: SlurmConf) -> Iterator[tuple[str, ...]]:
+    """Ways to start without disturbing anybody.
+
+    SchedMD's packages lack auth/none; munge is a socket that the rehearsal may use as well as the live slurmctld
+    (and Slurm's default). auth/slurm isn't tried: it would take over the live slurmctld's own socket in /run.
+    """
+    yield NOBODY
+    if (conf.value("AuthType") or "auth/munge") == "auth/munge":
+        info = conf.value("AuthInfo")
+        yield ("AuthType=auth/munge", "CredType=cred/munge", *((f"AuthInfo={info}",) if info else ()))
+
+
+def _plugin_folder(conf: SlurmConf) -> tuple[str, ...]:
+    folder = conf.value("PluginDir")
+    return (f"PluginDir={folder}",) if folder else ()
 
 
 def judge(status: int, said: str) -> Rehearsal:

@@ -71,7 +71,8 @@ def look(world: World) -> Status:
 
 
 def describe(topology: ClusterTopology) -> str:
-    return "; ".join(f"{each.name}: {_body(each)}" for each in topology.topologies)
+    named = (f"{each.name}: {_body(each)}" if each.name else _body(each) for each in topology.topologies)
+    return "; ".join(named) or "unknown"
 
 
 def _body(topology: NamedTopology) -> str:
