@@ -28,7 +28,7 @@ def number_of_subnets(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def number_of_security_groups(spec: ClusterSpec) -> Iterator[Finding]:
-    counts = [("", spec.security_group_count)]
+    counts = [("", spec.network.security_group_count)]
     counts += [(group.name, len(group.security_groups)) for group in spec.groups]
     for name, count in counts:
         if count > _MOST_SECURITY_GROUPS:
@@ -41,7 +41,7 @@ def room_for_nodes(spec: ClusterSpec) -> Iterator[Finding]:
     """Each network card of a Slurm node takes an address: a P5 instance 32 (HyperPod's prerequisites)."""
     users: dict[tuple[SubnetSpec, ...], list[InstanceGroup]] = defaultdict(list)
     for index, group in enumerate(spec.groups):
-        users[_subnets_of(spec, index)].append(group)
+        users[spec.network.subnets_of(index)].append(group)
     for subnets, groups in users.items():
         room = _addresses(subnets)
         needed = sum(_addresses_needed(group) for group in groups)
@@ -57,7 +57,7 @@ def room_for_nodes(spec: ClusterSpec) -> Iterator[Finding]:
 
 def one_zone_for_efa(spec: ClusterSpec) -> Iterator[Finding]:
     for index, group in enumerate(spec.groups):
-        zones = _zones(_subnets_of(spec, index))
+        zones = _zones(spec.network.subnets_of(index))
         if _has_fabric(group) and len(zones) > 1:
             yield warning(
                 "HPS063",
@@ -71,7 +71,7 @@ def one_zone_for_efa(spec: ClusterSpec) -> Iterator[Finding]:
 def one_zone_for_a_partition(spec: ClusterSpec) -> Iterator[Finding]:
     zones: dict[str, dict[str, str]] = defaultdict(dict)
     for index, group in enumerate(spec.groups):
-        found = _zones(_subnets_of(spec, index))
+        found = _zones(spec.network.subnets_of(index))
         if isinstance(group, ComputeGroup) and _has_fabric(group) and len(found) == 1:
             zones[group.partition_name][group.name] = found[0]
     for partition, by_group in zones.items():
@@ -86,7 +86,7 @@ def one_zone_for_a_partition(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def closed_egress(spec: ClusterSpec) -> Iterator[Finding]:
-    for name in spec.open_security_groups:
+    for name in spec.network.open_security_groups:
         yield warning(
             "HPS065",
             name,
@@ -96,15 +96,10 @@ def closed_egress(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def _subnets_by_user(spec: ClusterSpec) -> Iterator[tuple[str, Sequence[SubnetSpec]]]:
-    yield "", spec.subnets
-    for group, subnets in zip(spec.groups, spec.group_subnets, strict=False):
+    yield "", spec.network.subnets
+    for group, subnets in zip(spec.groups, spec.network.group_subnets, strict=True):
         if subnets:
             yield group.name, subnets
-
-
-def _subnets_of(spec: ClusterSpec, index: int) -> tuple[SubnetSpec, ...]:
-    own = spec.group_subnets[index] if index < len(spec.group_subnets) else ()
-    return own or spec.subnets
 
 
 def _addresses(subnets: Sequence[SubnetSpec]) -> int | None:

@@ -14,7 +14,7 @@ from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrateg
 from .storage import Mount, SharedStorage
 from .topology import Topology
 
-__all__ = ["AccountingSpec", "ClusterSpec", "SubnetSpec", "facts", "files_below"]
+__all__ = ["AccountingSpec", "ClusterSpec", "NetworkSpec", "SubnetSpec", "facts", "files_below"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,20 @@ class SubnetSpec:
     name: str  # for messages
     zone: str | None = None
     cidr: str | None = None
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """Where the nodes sit, as far as it is known at synth."""
+
+    subnets: tuple[SubnetSpec, ...]
+    security_group_count: int
+    open_security_groups: tuple[str, ...]  # those that were brought and let everything out
+    group_subnets: tuple[tuple[SubnetSpec, ...], ...]  # of each group; empty: the cluster's
+
+    def subnets_of(self, index: int) -> tuple[SubnetSpec, ...]:
+        """Those of the group at that place of the list."""
+        return self.group_subnets[index] or self.subnets
 
 
 @dataclass(frozen=True)
@@ -41,10 +55,7 @@ class ClusterSpec:
 
     groups: tuple[InstanceGroup, ...]
     cluster_name: str | None = None
-    subnets: tuple[SubnetSpec, ...] = ()
-    security_group_count: int = 1
-    open_security_groups: tuple[str, ...] = ()  # those that were brought and let everything out
-    group_subnets: tuple[tuple[SubnetSpec, ...], ...] = ()  # of each group; empty: the cluster's
+    network: NetworkSpec
     shared_storage: tuple[SharedStorage, ...] = ()  # as it was asked for
     shared_mounts: tuple[Mount, ...] = ()  # what came of it
     mode: NodeProvisioningMode = NodeProvisioningMode.CONTINUOUS

@@ -22,7 +22,7 @@ from ._handler import HandlerOptions
 from ._nag import acknowledge
 from ._plan import synth_plan
 from ._report import report
-from ._spec import AccountingSpec, ClusterSpec, SubnetSpec, files_below
+from ._spec import AccountingSpec, ClusterSpec, NetworkSpec, SubnetSpec, files_below
 from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
 from .lifecycle import Lifecycle
@@ -116,10 +116,7 @@ class SlurmCluster(ClusterBase):
         self._spec = ClusterSpec(
             groups=self.instance_groups,
             cluster_name=cluster_name,
-            subnets=_subnet_specs(self.network.subnets, self.network.subnet_cidrs),
-            security_group_count=len(self.security_groups),
-            open_security_groups=_open_groups(self.security_groups),
-            group_subnets=tuple(_subnet_specs(group.subnets) for group in self.instance_groups),
+            network=_network_spec(self.network, self.instance_groups),
             shared_storage=tuple(shared_storage),
             shared_mounts=self._mounts,
             mode=node_provisioning_mode,
@@ -159,7 +156,7 @@ class SlurmCluster(ClusterBase):
 
         :param cluster_arn: ``arn:…:cluster/<id>``, the output Arn.
         :param security_groups: of its nodes; without them ``connections`` allows nothing.
-        :param execution_role: of its compute and login nodes; without it grants to the cluster have no effect.
+        :param execution_role: of its compute and login nodes; without it a grant to the cluster is an error.
         :param controller_role: default: ``execution_role``.
         """
         return ImportedCluster(
@@ -261,6 +258,15 @@ class SlurmCluster(ClusterBase):
             "InitialTopologySummary": initial.get_att_string("Summary"),
         }.items():
             CfnOutput(self, name, value=value)
+
+
+def _network_spec(network: ClusterNetwork, groups: Sequence[InstanceGroup]) -> NetworkSpec:
+    return NetworkSpec(
+        subnets=_subnet_specs(network.subnets, network.subnet_cidrs),
+        security_group_count=len(network.security_groups),
+        open_security_groups=_open_groups(network.security_groups),
+        group_subnets=tuple(_subnet_specs(group.subnets) for group in groups),
+    )
 
 
 def _subnet_specs(subnets: Sequence[ec2.ISubnet], cidrs: Sequence[str | None] | None = None) -> tuple[SubnetSpec, ...]:
