@@ -38,7 +38,7 @@ class Judging(Shell):
             said = "fatal: failed to initialize auth plugin"
         elif topology.exists() and "Switches=a" in topology.read_text():
             said = "fatal: Switch configuration is not a tree"
-        elif "NodeName=broken" in conf:
+        elif "nodename=broken" in conf:
             said = "fatal: Unable to process configuration file"
         return Completed(tuple(argv), rehearsal_runner.DIED if said else rehearsal_runner.STARTED, said, "")
 
@@ -89,6 +89,13 @@ def test_a_broken_slurm_conf_is_not_the_topologys_fault(tmp_path: Path) -> None:
     assert tried.rehearse(GOOD, broken, "slurmctld").verdict is Verdict.REFUSED
     assert tried.blames_topology(broken, "slurmctld") is False
     assert tried.blames_topology(conf(), "slurmctld") is True
+
+
+def test_a_missing_file_is_mended_even_where_nothing_can_be_tried(tmp_path: Path) -> None:
+    """With the plugin on, that needs no trial."""
+    untried, missing = rehearser(tmp_path), DiskState(None, None, "topology/tree")
+    assert untried.rehearse(missing, conf(), "slurmctld").verdict is Verdict.REFUSED
+    assert untried.blames_topology(conf(), "slurmctld") is True
 
 
 @pytest.mark.parametrize("status", [1, 2, 120, 127, rehearsal_runner.NO_VERDICT, rehearsal_runner.CANNOT_ISOLATE])

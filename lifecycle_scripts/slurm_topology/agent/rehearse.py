@@ -95,9 +95,9 @@ class Rehearser:
         return self._judged(disk, conf, slurmctld, tuple(rehearsal_conf(conf, disk.plugin)))
 
     def blames_topology(self, conf: SlurmConf, slurmctld: str) -> bool:
-        """Whether slurmctld would start with this slurm.conf if nothing of a topology were in it."""
+        """False when slurmctld would refuse this slurm.conf also if nothing of a topology were in it."""
         lines = tuple(rehearsal_conf(conf, None, bare=True))
-        return self._judged(DiskState(), conf, slurmctld, lines).verdict is Verdict.STARTS
+        return self._judged(DiskState(), conf, slurmctld, lines).verdict is not Verdict.REFUSED
 
     def _judged(self, disk: DiskState, conf: SlurmConf, slurmctld: str, lines: Sequence[str]) -> Rehearsal:
         """A refusal counts only where the simplest slurmctld starts: else the rehearsal itself doesn't work here."""

@@ -24,6 +24,7 @@ from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology
 
 __all__ = ["candidates", "flat", "rescue"]
 
+FROM_HISTORY = "history entry"
 HISTORY_TRIED = 3  # older topologies are older truths
 OVERRIDE = re.compile(r"Invalid node topology specified (\S+) for")  # "tree:leaf1,block:b2"
 
@@ -34,7 +35,7 @@ def candidates(seen: Observation, wanted: Wanted | None, history: History) -> It
         yield "the wanted topology", wanted.target
     for entry in islice(history.entries(), HISTORY_TRIED):
         if seen.conf is not None and entry.conf_path == seen.conf.path:
-            yield f"history entry {entry.number}", entry.state
+            yield f"{FROM_HISTORY} {entry.number}", entry.state
 
 
 def flat(seen: Observation, refusals: Iterable[str]) -> DiskState:
@@ -73,7 +74,9 @@ def _first_that_starts(
     for name, target in chain(candidates(seen, wanted, history), [("flat", None)]):
         tried = flat(seen, refusals) if target is None else target
         rehearsal = applier.rehearser.rehearse(tried, seen.conf, seen.slurmctld)
-        if rehearsal.verdict is Verdict.STARTS:
+        # where nothing can be tried: flat is always taken, and for what is wanted the checker vouches
+        untried = rehearsal.verdict is Verdict.UNKNOWN and not name.startswith(FROM_HISTORY)
+        if rehearsal.verdict is Verdict.STARTS or untried:
             return name, tried
         refusals += rehearsal.reasons
     raise ApplyError("no topology was found that slurmctld starts with, not even flat: see its log", "rehearse")
