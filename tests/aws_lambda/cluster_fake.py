@@ -76,6 +76,7 @@ class ClusterFake:
     ultraservers: list[tuple[str, int, int]] = field(default_factory=list)
     plan_status: str = "Active"
     capacity: dict[str, Any] = field(default_factory=lambda: {"ReservedCapacityType": "UltraServer"})
+    cluster_name: str = "c1"
     describe_failures: list[Refusal] = field(default_factory=list)  # of the next DescribeClusterNode calls
 
     def __post_init__(self) -> None:
@@ -108,7 +109,7 @@ class ClusterFake:
         return checked
 
     def _cluster(self, name: str) -> None:
-        if name != "c1":
+        if name != self.cluster_name:
             raise Refusal("ResourceNotFound", f"Cluster {name} not found.")
 
     def _list(self, ClusterName: str, MaxResults: int, NextToken: str = "0") -> dict[str, Any]:  # noqa: N803

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from typing import Any
 
@@ -34,12 +35,15 @@ class S3Fake:
         if operation in self.denied:
             raise Refusal("AccessDenied", "Access Denied", 403)
 
-    def _get(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+    def _get(self, Bucket: str, Key: str, IfNoneMatch: str = "") -> dict[str, Any]:  # noqa: N803
         self._check("GetObject")
         if (Bucket, Key) not in self.objects:
             raise Refusal("NoSuchKey", "The specified key does not exist.", 404)
         content, metadata = self.objects[Bucket, Key]
-        return {"Body": StreamingBody(io.BytesIO(content), len(content)), "Metadata": metadata}
+        etag = f'"{hashlib.md5(content, usedforsecurity=False).hexdigest()}"'
+        if etag == IfNoneMatch:
+            raise Refusal("304", "Not Modified", 304)
+        return {"Body": StreamingBody(io.BytesIO(content), len(content)), "Metadata": metadata, "ETag": etag}
 
     def _head(self, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         self._check("GetObject")

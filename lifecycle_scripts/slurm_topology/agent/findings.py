@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from slurm_topology.core.model import Finding, Severity
 
 __all__ = [
+    "aws_not_asked",
     "conf_ahead",
     "down_by_topology",
     "jobs_do_not_fit",
@@ -131,3 +132,12 @@ def jobs_do_not_fit(jobs: Sequence[str]) -> Finding:
 def set_aside(name: str, why: str) -> Finding:
     message = f"{name} is {why}. The agent goes on without it"
     return Finding("AGENT030", WARNING, name, message, "nothing needs to be done; look at the file if you wonder why")
+
+
+def aws_not_asked(subject: str, why: str) -> Finding:
+    """``subject``: plan or instances."""
+    message = {
+        "plan": f"the stack's plan can't be looked at, so that updates of the stack don't reach this agent: {why}",
+        "instances": f"SageMaker can't be asked about instances, so that their zones may be unknown: {why}",
+    }[subject]
+    return Finding("AGENT040", WARNING, subject, message, "the agent works with what it knows, and asks again later")

@@ -4,7 +4,7 @@
 
     /opt/slurm-topology/<version>-<hash>/   slurm_topology/ vendor/ systemd/ bin/     (made beside, renamed when whole)
     /opt/slurm-topology/current             → the one in use, switched in one step
-    /opt/slurm-topology/topology_plan.json  the plan, from the lifecycle prefix
+    /var/lib/slurm-topology/topology_plan.json  the plan, from the lifecycle prefix; ``renewal`` keeps it new
     /usr/local/bin/slurm-topology           → current/bin/slurm-topology
     /etc/systemd/system/slurm-topology.*    the units, and a drop-in with the folders that they may write
 
@@ -127,7 +127,8 @@ class Installer:
         for name in PLAN_FILES:
             text = self.files.read_text(bundle / name)
             if text is not None:
-                self.files.write_atomically(self._path("opt/slurm-topology", name), text)
+                self.files.make_folder(self._path("var/lib/slurm-topology"), 0o750)
+                self.files.write_atomically(self._path("var/lib/slurm-topology", name), text)
 
     def _point(self, link: Path, target: str) -> None:
         """Make a symbolic link, or point it elsewhere, in one step."""

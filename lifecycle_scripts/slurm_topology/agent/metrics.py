@@ -6,7 +6,6 @@ CloudWatch's names are in ``core.metric_names``, because the constructs' alarms 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.writers import yields
 from slurm_topology.core import metric_names
 
-__all__ = ["cloudwatch_points", "prometheus_text", "region_of"]
+__all__ = ["cloudwatch_points", "prometheus_text"]
 
 COUNTERS = {
     "passes": "Passes that ended.",
@@ -90,9 +89,3 @@ def cloudwatch_points(
         }
         for metric, value in values.items()
     ]
-
-
-def region_of(cluster_arn: str) -> str | None:
-    """arn:aws:sagemaker:us-west-2:…: the part that says where; None when it is no such ARN."""
-    found = re.match(r"arn:[\w-]+:sagemaker:([\w-]+):", cluster_arn)
-    return found[1] if found else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from slurm_topology.agent import findings, readback
+from slurm_topology.agent import findings, readback, zones
 from slurm_topology.agent.daemon import find_daemon, unit_active
 from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
 from slurm_topology.agent.files import Files, Signature
@@ -18,10 +18,12 @@ from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import ControllerLine, Slurm
 from slurm_topology.agent.slurm_conf import SlurmConf, read_slurm_conf
+from slurm_topology.agent.state import Store
 from slurm_topology.agent.text import digest
 from slurm_topology.core import plan_document, read_resource_config
 from slurm_topology.core.errors import CommandError, InputError
 from slurm_topology.core.model import ClusterTopology, Finding
+from slurm_topology.core.read_cluster_nodes import ClusterNodes
 from slurm_topology.core.read_scontrol import read_nodes, read_partitions
 from slurm_topology.core.slurm_version import SlurmVersion
 
@@ -60,6 +62,7 @@ class Observer:
         if role is not Role.DOWN and "SLURM_VERSION" not in config:
             raise InputError("scontrol show config: expected a line SLURM_VERSION, got none")
         version = SlurmVersion.parse(config["SLURM_VERSION"]) if config else next_version
+        resource_config = self._resource_config()
         view = self._view(config, version) if role is Role.ACTIVE and version is not None else None
         return Observation(
             now=now,
@@ -72,9 +75,10 @@ class Observer:
             next_version=next_version,
             slurmctld=slurmctld,
             slurm=view,
-            resource_config=self._resource_config(),
+            resource_config=resource_config,
             plan=self._plan(),
             manager_active=unit_active(self.shell, self.settings.manager_unit),
+            cluster_nodes=self._told_by_sagemaker(resource_config),
             findings=tuple(self.findings),
             conf_signatures=self.conf_signatures,
         )
@@ -123,6 +127,13 @@ class Observer:
         return self._json(
             self.settings.resource_config, "AGENT013", lambda text: read_resource_config.read(json.loads(text))
         )
+
+    def _told_by_sagemaker(self, config: read_resource_config.ResourceConfig | None) -> ClusterNodes | None:
+        """What ``learning`` keeps. What it couldn't ask is a finding."""
+        memory = Store(self.files, self.settings.state_folder, self.findings)
+        troubles = memory.load_cloud().troubles
+        self.findings += [findings.aws_not_asked(subject, troubles[subject]) for subject in sorted(troubles)]
+        return zones.cluster_nodes(config, memory.load_instances()) if config else None
 
     def _plan(self) -> plan_document.PlanDocument | None:
         if self.files.signature(self.settings.plan) is None:

@@ -7,12 +7,12 @@ would hide what the active one has to tell, and its passes that the active one's
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from slurm_topology.agent import metrics
+from slurm_topology.agent.cluster import cluster_arn, region_of
 from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.settings import mode_in_force
@@ -62,8 +62,8 @@ def _due(state: AgentState, record: PassRecord) -> bool:
 
 
 def _send(world: World, state: AgentState, record: PassRecord, send: Send) -> None:
-    arn = _cluster_arn(world)
-    region = metrics.region_of(arn)
+    arn = cluster_arn(world)
+    region = region_of(arn)
     if region is None:
         return  # not a HyperPod cluster, or its file isn't there yet
     points = metrics.cloudwatch_points(state, record, state.reported, arn)
@@ -71,14 +71,6 @@ def _send(world: World, state: AgentState, record: PassRecord, send: Send) -> No
     world.store().save_state(replace(state, reported_at=record.at))
     send(region, world.settings.cloudwatch_namespace, points)
     world.store().save_state(replace(state, reported=state.counters, reported_at=record.at))
-
-
-def _cluster_arn(world: World) -> str:
-    try:
-        document = json.loads(world.files.read_text(world.settings.resource_config) or "{}")
-        return str(document["ClusterConfig"]["ClusterArn"])
-    except (ValueError, KeyError, TypeError):
-        return ""
 
 
 def send_to_cloudwatch(region: str, namespace: str, points: Sequence[Mapping[str, Any]]) -> None:

@@ -17,7 +17,7 @@ from slurm_topology.agent.world import World
 __all__ = ["serve"]
 
 PATIENCE_SECONDS = 240.0  # of waiting, all in all; the unit's TimeoutStartSec leaves room for the passes themselves
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.2
 
 
 def serve(world: World, tell: Callable[[PassRecord], None]) -> PassRecord | None:
@@ -38,8 +38,10 @@ def serve(world: World, tell: Callable[[PassRecord], None]) -> PassRecord | None
 
 
 def marks(world: World) -> Signatures:
-    """What is looked at to notice a trigger during a pass."""
-    return signatures(world.files, [world.settings.resource_config, world.settings.plan, world.request_file])
+    """What is looked at to notice a trigger during a pass, or news from AWS after it."""
+    settings = world.settings
+    instances = settings.state_folder / "instances.json"
+    return signatures(world.files, [settings.resource_config, settings.plan, instances, world.request_file])
 
 
 def _wait(world: World, before: Signatures, seconds: float, end: float) -> bool:

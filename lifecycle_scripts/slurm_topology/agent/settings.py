@@ -33,7 +33,8 @@ class Settings:
 
     mode: Mode | None = None  # None: the plan's, see ``mode_in_force``
     resource_config: Path = Path("/opt/ml/config/resource_config.json")
-    plan: Path = Path("/opt/slurm-topology/topology_plan.json")
+    # among the state: it is renewed by the agent, whose unit may not write where its code is
+    plan: Path = Path("/var/lib/slurm-topology/topology_plan.json")
     state_folder: Path = Path("/var/lib/slurm-topology")
     run_folder: Path = Path("/run/slurm-topology")
     slurm_conf: str = ""  # asked from Slurm when empty; only needed where Slurm's commands don't find it by themselves
@@ -59,6 +60,7 @@ class Settings:
     history_entries: int = 50
     metrics_textfile: Path | None = Path("/run/slurm-topology/metrics/slurm_topology.prom")  # for node_exporter
     cloudwatch: bool = True
+    ask_aws: bool = True  # for the stack's plan and the instances' zones
     cloudwatch_namespace: str = metric_names.NAMESPACE
 
 

@@ -9,6 +9,8 @@ the agent goes on without it: everything that matters is observed anew.
 | `places.json` | the last known place of every node |
 | `transaction.json` | the change under way; it is there only between the first write and the last step of an apply |
 | `original.json` | what was in the configuration folder before the agent's first write (for uninstall) |
+| `instances.json` | what SageMaker said about instances: zones, UltraServers |
+| `cloud.json` | when AWS was asked last, and what went wrong then |
 | `pause.json` | there while an operator has paused the agent |
 """
 
@@ -16,17 +18,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from slurm_topology.agent import findings
 from slurm_topology.agent.files import Files
 from slurm_topology.agent.places import Place
+from slurm_topology.agent.zones import Facts
 from slurm_topology.core.errors import InputError, StateError
 from slurm_topology.core.model import Finding, Placement
 
-__all__ = ["AgentState", "Original", "Pause", "Store", "Transaction"]
+__all__ = ["AgentState", "CloudMemory", "Original", "Pause", "Store", "Transaction"]
 
 FORMAT = 1  # of every document; a reader refuses what is newer
 SET_ASIDE_KEPT = 3  # broken documents kept per name
@@ -99,6 +102,21 @@ class Pause:
 
 
 @dataclass(frozen=True)
+class CloudMemory:
+    """`cloud.json`. Times as in `state.json`."""
+
+    plan_looked_at: float = 0.0  # when the pointer to the plan was last looked at
+    plan_etag: str = ""  # of the pointer then; "": unknown
+    plan_sha256: str = ""  # of the plan that was in place then
+    nothing_to_ask: str = ""  # signatures of the files for which every instance that matters is known
+    ask_again_at: float = 0.0  # after a failure
+    troubles: dict[str, str] = field(default_factory=dict)  # what can't be asked → why
+
+    def without_trouble(self, subject: str) -> CloudMemory:
+        return replace(self, troubles={name: why for name, why in self.troubles.items() if name != subject})
+
+
+@dataclass(frozen=True)
 class Store:
     """Loads and saves the documents in one folder. ``findings`` collects what had to be set aside while loading."""
 
@@ -154,6 +172,25 @@ class Store:
             for name, (place, instance_id) in sorted(places.items())
         }
         self._save("places.json", {"places": entries})
+
+    def load_cloud(self) -> CloudMemory:
+        return self._load("cloud.json", CloudMemory) or CloudMemory()
+
+    def save_cloud(self, memory: CloudMemory) -> None:
+        self._save("cloud.json", asdict(memory))
+
+    def load_instances(self) -> dict[str, Facts]:
+        """Instance id → what SageMaker said about it."""
+        document = self._document("instances.json")
+        try:
+            entries = () if document is None else document["instances"].items()
+            return {str(instance_id): Facts(*facts) for instance_id, facts in entries}
+        except (KeyError, TypeError, AttributeError) as error:
+            self._set_aside("instances.json", f"of an unknown shape ({error!r})")
+            return {}
+
+    def save_instances(self, instances: Mapping[str, Facts]) -> None:
+        self._save("instances.json", {"instances": {name: list(instances[name]) for name in sorted(instances)}})
 
     # ---- documents
 

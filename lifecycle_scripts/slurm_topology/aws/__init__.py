@@ -16,7 +16,7 @@ from .hyperpod import (
     list_cluster_nodes,
     list_ultraservers,
 )
-from .s3 import get_object, put_if_changed
+from .s3 import get_if_changed, get_object, put_if_changed
 
 __all__ = [
     "DENIED",
@@ -27,6 +27,7 @@ __all__ = [
     "describe_instance_topology",
     "describe_instance_types",
     "describe_training_plan",
+    "get_if_changed",
     "get_object",
     "iam_action",
     "list_cluster_nodes",

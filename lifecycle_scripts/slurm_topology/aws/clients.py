@@ -59,14 +59,16 @@ class Failure(NamedTuple):
     denied: bool
 
 
-def make_client(service: str, region: str | None = None) -> Any:
+def make_client(
+    service: str, region: str | None = None, *, connect_seconds: float = 5, read_seconds: float = 20
+) -> Any:
     """A client that neither retries nor waits for long by itself.
 
     ``call`` decides on retries, because only it knows how much time is left; so one call costs at most 25 seconds.
     """
     config = Config(
-        connect_timeout=5,
-        read_timeout=20,
+        connect_timeout=connect_seconds,
+        read_timeout=read_seconds,
         max_pool_connections=16,
         retries={"mode": "standard", "total_max_attempts": 1},
     )

@@ -10,7 +10,7 @@ from slurm_topology.core.errors import AwsError
 
 from .call import Patience, call, persist
 
-__all__ = ["MISSING", "StoredObject", "get_object", "put_if_changed", "put_object", "stored_object"]
+__all__ = ["MISSING", "StoredObject", "get_if_changed", "get_object", "put_if_changed", "put_object", "stored_object"]
 
 # What S3 says about an object that isn't there: 404 to those who may list the bucket, 403 to all others.
 MISSING = frozenset({"404", "NoSuchKey", "NotFound", "403", "AccessDenied"})
@@ -34,6 +34,25 @@ def get_object(client: Any, bucket: str, key: str, patience: Patience) -> bytes:
 
     # The body is read as part of the attempt: its connection can break too.
     return persist("s3:GetObject", patience, read, f"s3://{bucket}/{key}")
+
+
+def get_if_changed(client: Any, bucket: str, key: str, etag: str, patience: Patience) -> tuple[bytes, str] | None:
+    """The content of an object and its ETag; None when its ETag is still ``etag`` ("": none is known).
+
+    Raises AwsError, with a code of ``MISSING`` when it isn't there.
+    """
+
+    def read() -> tuple[bytes, str]:
+        condition = {"IfNoneMatch": etag} if etag else {}
+        answer = client.get_object(Bucket=bucket, Key=key, **condition)
+        return answer["Body"].read(), str(answer.get("ETag") or "")
+
+    try:
+        return persist("s3:GetObject", patience, read, f"s3://{bucket}/{key}")
+    except AwsError as error:
+        if error.code == "304":
+            return None
+        raise
 
 
 def put_object(client: Any, bucket: str, key: str, content: bytes, content_type: str, patience: Patience) -> None:

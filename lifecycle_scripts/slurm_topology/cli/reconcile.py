@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
+from slurm_topology.agent.cloud import make_client, refresh
 from slurm_topology.agent.reconcile import reconcile
 from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.report import report, send_to_cloudwatch
@@ -43,3 +44,5 @@ def run(arguments: argparse.Namespace) -> int:
 def _tell_all(world: World, record: PassRecord) -> None:
     tell(world, record)
     report(world, record, send_to_cloudwatch)
+    if world.settings.ask_aws:
+        refresh(world, make_client)
