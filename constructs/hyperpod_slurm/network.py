@@ -13,7 +13,7 @@ from ._vpc import NewVpc
 __all__ = ["ClusterNetwork", "subnet_cidr", "subnet_zone"]
 
 # What nodes call: lifecycle logs and Session Manager (HyperPod itself), and the APIs that the topology agent asks.
-_ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "ec2", "monitoring", "sts")
+_ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "monitoring", "sts")
 
 
 @jsii.implements(ec2.IConnectable)

@@ -131,16 +131,17 @@ def allow_instance(role: iam.IRole, scope: InstanceScope) -> None:
 
 
 def allow_agent(role: iam.IRole) -> None:
-    """What the topology agent on the controller asks and reports."""
+    """What the topology agent on the controller asks (an instance's zone) and reports.
+
+    It also reads the plan in force, below the lifecycle prefix, as every instance may.
+    """
     clusters = _arn(Stack.of(role), "sagemaker", "cluster/*")
-    asks = ("ec2:DescribeInstanceTopology", "ec2:DescribeInstanceTypes")
     namespace = {"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}}
     not_yet = "SageMaker makes the cluster's id while the agent already runs"
     no_resource = "CloudWatch metrics are no resources; the condition names the one namespace"
     _allow(
         role,
-        _Statement("AgentCluster", DESCRIBE_CLUSTER, [clusters], why=not_yet),
-        _Statement("AgentTopology", asks, ["*"], why=_DESCRIBES_ALL),
+        _Statement("AgentCluster", ("sagemaker:DescribeClusterNode",), [clusters], why=not_yet),
         _Statement("AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=no_resource),
     )
 

@@ -75,7 +75,7 @@ def test_no_way_to_the_internet_by_default() -> None:
     (gateway,) = [endpoint for endpoint in endpoints if endpoint["VpcEndpointType"] == "Gateway"]
     assert str(gateway["ServiceName"]).count(".s3") == 1
     services = sorted(str(one["ServiceName"]).rpartition("}, '.")[2][:-4] for one in endpoints if one is not gateway)
-    assert services == ["ec2", "ec2messages", "logs", "monitoring", "sagemaker.api", "ssm", "ssmmessages", "sts"]
+    assert services == ["ec2messages", "logs", "monitoring", "sagemaker.api", "ssm", "ssmmessages", "sts"]
     assert all(one["PrivateDnsEnabled"] for one in endpoints if one is not gateway)
 
 
