@@ -73,6 +73,7 @@ class Applied:
     reconfigure_seconds: float
     released: tuple[str, ...]
     findings: tuple[Finding, ...] = field(default=())
+    target: DiskState | None = None  # what was written, when it isn't what was decided
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,10 @@ class Applier:
 
     def apply(self, change: Change, seen: Observation) -> Applied:
         """Do it. Raises ApplyError; what was in force before is in force again then, as far as Slurm lets us."""
-        conf, version = _known(seen)
+        _, version = _known(seen)
         found = self.rehearse(change.target, seen)
         self.check_conf(seen)
-        self._journal(change, seen, conf)
+        self.journal(change.target, seen, change.held_before)
         try:
             self.write(seen, change.target)
             seconds = self._reconfigure(seen) if change.reconfigure else 0.0
@@ -128,18 +129,14 @@ class Applier:
             if self.files.signature(Path(path)) != signature:
                 raise ConfChangedError(f"{path} was changed by another program meanwhile", "write")
 
-    def _journal(self, change: Change, seen: Observation, conf: SlurmConf) -> None:
+    def journal(
+        self, target: DiskState, seen: Observation, held: list[str], *, before: DiskState | None = None
+    ) -> None:
+        """Note what is going to be done. ``before``: what to go back to after a kill half-way (None: as it is now)."""
+        conf, version = _known(seen)
         self.remember_original(seen)
-        transaction = Transaction(
-            started_at=self.clock.now(),
-            conf_path=conf.path,
-            before=as_map(seen.disk),
-            after=as_map(change.target),
-            held_jobs=change.held_before,
-            partitions=change.assignments,
-            slurm_version=str(seen.version),
-        )
-        self.store.save_transaction(transaction)
+        maps = as_map(before or seen.disk), as_map(target)
+        self.store.save_transaction(Transaction(self.clock.now(), conf.path, *maps, held, str(version)))
 
     def remember_original(self, seen: Observation) -> None:
         """Before our first write: what uninstall will put back."""

@@ -11,7 +11,7 @@ checker, mode and pause allow it, no other writer insists, and the pace allows i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from slurm_topology.agent import findings, pace, writers
 from slurm_topology.agent.compute import Wanted
 from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.observation import Observation, Role
-from slurm_topology.agent.picture import Picture
+from slurm_topology.agent.picture import Picture, lost_overrides
 from slurm_topology.agent.rehearse import Rehearsal, Verdict
 from slurm_topology.agent.settings import Mode, Settings
 from slurm_topology.agent.state import AgentState, Pause
@@ -179,8 +179,14 @@ def _waiting_for_places(compared: Compared) -> Decision | None:
     found = findings.waiting_for_places(compared.wanted.incomplete, compared.wanted.missing)
     if not compared.picture.broken:
         return _nothing(Reason.WAITING_FOR_PLACES, found)
-    if seed.target is None or _wait_for_ceiling(compared) > 0:
-        return None  # the questions below say why not
+    lost = tuple(lost_overrides(compared.seen.slurm, seed.topology))
+    instead = compared._replace(wanted=seed, picture=replace(compared.picture, lost_overrides=lost))
+    for question in IS_IT_SAFE:
+        answer = question(instead)
+        if answer is not None:
+            return answer
+    if seed.target is None:
+        return None
     return Decision(Action.PUBLISH, Reason.SEEDED, seed.target, seed.topology, dict(seed.assignments), (found,))
 
 
@@ -227,6 +233,8 @@ def _wait_for_ceiling(compared: Compared) -> float:
     return pace.seconds_until_allowed(compared.state.reconfigures, compared.seen.now, per_minute)
 
 
+IS_IT_SAFE: tuple[Callable[[Compared], Decision | None], ...] = (_overrides, _conf_ahead, _backing_off, _ceiling)
+
 IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
     _all_right,
     _observing,
@@ -234,10 +242,7 @@ IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
     _yielding,
     _conf_changing,
     _waiting_for_places,
-    _overrides,
-    _conf_ahead,
-    _backing_off,
-    _ceiling,
+    *IS_IT_SAFE,
 )
 
 
@@ -249,8 +254,13 @@ def _act(compared: Compared) -> Decision:
     if picture.disk_right:
         return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, wanted.topology, all_assigned)
     if picture.force_right:
-        return Decision(Action.RESTORE_FILE, Reason.FILE_WRONG, wanted.target, wanted.topology, wrongly_assigned)
-    reason = Reason.REVERTED if picture.foreign else Reason.CHANGED
+        action, reason, assignments = Action.RESTORE_FILE, Reason.FILE_WRONG, wrongly_assigned
+    else:
+        action, reason, assignments = Action.PUBLISH, _why_published(compared), all_assigned
+    return Decision(action, reason, wanted.target, wanted.topology, assignments, reverted=picture.foreign)
+
+
+def _why_published(compared: Compared) -> Reason:
     if compared.mode is Mode.REPAIR:
-        reason = Reason.REPAIRED
-    return Decision(Action.PUBLISH, reason, wanted.target, wanted.topology, all_assigned)
+        return Reason.REPAIRED
+    return Reason.REVERTED if compared.picture.foreign else Reason.CHANGED

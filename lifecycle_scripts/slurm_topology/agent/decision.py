@@ -67,3 +67,4 @@ class Decision:
     assignments: dict[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     again_after_seconds: float | None = None
+    reverted: bool = False  # what it replaces is another writer's work on what was ours

@@ -121,7 +121,8 @@ class Pass:
             self._finish_interrupted(decision, transaction)
             return None
         if decision.action is Action.RESCUE:
-            return rescue.rescue(self.applier, seen, situation.seed or wanted, self.world.history)
+            held = self._held_before(situation, transaction)
+            return rescue.rescue(self.applier, seen, situation.seed or wanted, self.world.history, held)
         if decision.action is Action.ASSIGN:
             return Applied(False, 0.0, (), self.applier.assign(decision.assignments))
         if decision.target is None or decision.topology is None:
@@ -140,6 +141,8 @@ class Pass:
         if transaction is not None:
             return transaction.held_jobs
         view, drawn = situation.seen.slurm, situation.picture
+        if view is None:
+            return situation.state.held_jobs
         lacked = drawn is not None and bool(drawn.unplaced)
         return jobs.held_before(view.jobs if view else (), situation.state.held_jobs, nodes_lacked=lacked)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from slurm_topology.agent import findings, jobs, pace, writers
 from slurm_topology.agent.apply import Applied
 from slurm_topology.agent.decide import Situation
-from slurm_topology.agent.decision import Decision, Reason
+from slurm_topology.agent.decision import Decision
 from slurm_topology.agent.picture import exempt
 from slurm_topology.agent.record import News, PassRecord, written_digests
 from slurm_topology.agent.settings import Settings
@@ -44,6 +44,7 @@ def record_of(
         reason=decision.reason,
         failed=(str(failure) or repr(failure)) if failure else "",
         stage=getattr(failure, "stage", "") if failure else "",
+        reverted=decision.reverted and applied is not None and failure is None,
         reconfigured=done.reconfigured,
         reconfigure_seconds=done.reconfigure_seconds,
         released=done.released,
@@ -71,15 +72,16 @@ def after_success(
     state: AgentState, decision: Decision, applied: Applied, settings: Settings, now: float, held_before: list[str]
 ) -> AgentState:
     """An apply went well. ``held_before``: the jobs that were held already and aren't ours to release."""
+    target = applied.target or decision.target
     reconfigures = pace.recent(state.reconfigures, now, 60.0)
     if applied.reconfigured:
         reconfigures.append(now)
-    if decision.reason is Reason.REVERTED:
+    if decision.reverted:
         state = writers.after_revert(state, now, settings)
     return replace(
         state,
-        written=written_digests(decision.target) if decision.target else state.written,
-        written_at=now if decision.target else state.written_at,
+        written=written_digests(target) if target else state.written,
+        written_at=now if target else state.written_at,
         applied_at=now,
         held_jobs=held_before,
         released_jobs=jobs.bases(applied.released),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slurm_topology.agent import readback
 from slurm_topology.agent.compute import Wanted
-from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
+from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, flat_like
 from slurm_topology.agent.observation import Observation, SlurmView
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
@@ -17,7 +17,7 @@ from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, T
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Picture", "draw", "exempt", "meaning_of", "summary", "unplaced_nodes"]
+__all__ = ["Picture", "draw", "exempt", "lost_overrides", "meaning_of", "summary", "unplaced_nodes"]
 
 BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
 # HyperPod writes slurm.conf and reconfigures within seconds; what has been there for five minutes is meant
@@ -31,7 +31,7 @@ class Picture:
     disk_right: bool
     force_right: bool
     assignments: dict[str, str]  # partition → topology, those that differ from the wanted ones
-    foreign: bool  # the file that should be ours was changed by somebody else since we wrote it
+    foreign: bool  # what should be ours, file or plugin line, was changed by somebody else since we wrote it
     disk_refused: bool  # the checker says that slurmctld would refuse what is on disk
     unplaced: tuple[str, ...]  # nodes of Slurm that the topology in force doesn't place
     lost_overrides: tuple[tuple[str, str], ...]  # (node, override) that the wanted topology can't honour
@@ -51,10 +51,10 @@ def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
         disk_right=disk_right,
         force_right=_force_right(seen, wanted, disk_right=disk_right),
         assignments=_assignments(seen.slurm, wanted),
-        foreign=_foreign(seen.disk, state, seen.version),
+        foreign=_foreign(seen.disk, wanted.target, state, seen.version),
         disk_refused=_disk_refused(seen),
         unplaced=unplaced_nodes(seen.slurm) if seen.slurm else (),
-        lost_overrides=tuple(_lost_overrides(seen.slurm, wanted.topology)),
+        lost_overrides=tuple(lost_overrides(seen.slurm, wanted.topology)),
         leaving=tuple(_leaving(seen)),
     )
 
@@ -124,9 +124,12 @@ def _assignments(view: SlurmView | None, wanted: Wanted) -> dict[str, str]:
     return {name: topology for name, topology in wanted.assignments.items() if name in live and live[name] != topology}
 
 
-def _foreign(disk: DiskState, state: AgentState, version: SlurmVersion) -> bool:
-    ours = state.written.get(version.topology_file)
-    return ours is not None and digest(disk.file(version.topology_file)) != ours
+def _foreign(disk: DiskState, target: DiskState | None, state: AgentState, version: SlurmVersion) -> bool:
+    """A plugin line counts only where it isn't the wanted one: HyperPod's manager may set it back at each event."""
+    file, plugin = state.written.get(version.topology_file), state.written.get(PLUGIN)
+    rewritten = file is not None and digest(disk.file(version.topology_file)) != file
+    to_be_set = target is not None and target.plugin != disk.plugin
+    return rewritten or (to_be_set and plugin is not None and digest(disk.plugin) != plugin)
 
 
 def _disk_refused(seen: Observation) -> bool:
@@ -160,7 +163,7 @@ def _placed(body: Tree | Blocks) -> set[str]:
     return {node for unit in units for node in unit.nodes}
 
 
-def _lost_overrides(view: SlurmView | None, wanted: ClusterTopology) -> Iterator[tuple[str, str]]:
+def lost_overrides(view: SlurmView | None, wanted: ClusterTopology) -> Iterator[tuple[str, str]]:
     for node in view.nodes if view else ():
         if node.topology and not all(
             _has_unit(wanted, *each.rpartition(":")[::2]) for each in node.topology.split(",")
@@ -169,8 +172,9 @@ def _lost_overrides(view: SlurmView | None, wanted: ClusterTopology) -> Iterator
 
 
 def _has_unit(wanted: ClusterTopology, topology: str, unit: str) -> bool:
+    """A flat topology takes any unit of its name."""
     bodies = [each.body for each in wanted.topologies if not topology or each.name == topology]
-    return any(unit in _units(body) for body in bodies)
+    return any(isinstance(body, Flat) or unit in _units(body) for body in bodies)
 
 
 def _units(body: Tree | Blocks | Flat) -> set[str]:

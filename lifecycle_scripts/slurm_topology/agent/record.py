@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from slurm_topology.agent import jobs
 from slurm_topology.agent.decision import Action, Reason
-from slurm_topology.agent.disk import CONF, YAML, DiskState
+from slurm_topology.agent.disk import DiskState, as_map
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
@@ -28,6 +28,7 @@ class PassRecord:
     reason: Reason
     failed: str = ""  # the error's text; "" when the pass went well
     stage: str = ""  # where in the transaction it failed
+    reverted: bool = False  # another writer's work on what was ours was replaced
     reconfigured: bool = False
     reconfigure_seconds: float = 0.0
     released: tuple[str, ...] = ()
@@ -56,11 +57,12 @@ class News(NamedTuple):
     conf_files: list[str]  # slurm.conf and all that it includes
     slurm_version: str
     complete: bool  # the place of every node is known
-    written: dict[str, str]  # topology file → digest of what is there
+    written: dict[str, str]  # topology file or "TopologyPlugin" → digest of what is there
 
 
 def written_digests(target: DiskState) -> dict[str, str]:
-    return {name: digest(text) for name, text in ((CONF, target.conf), (YAML, target.yaml)) if text is not None}
+    """What is there, to be known again: files that are there, and the TopologyPlugin line, if there is one."""
+    return {name: digest(text) for name, text in as_map(target).items() if text is not None}
 
 
 def after_pass(state: AgentState, record: PassRecord, news: News | None, settled: Settled | None) -> AgentState:
@@ -112,7 +114,7 @@ def _counted(counters: dict[str, int], record: PassRecord) -> dict[str, int]:
         ("reconfigures", int(record.reconfigured)),
         ("released_jobs", len(record.released)),
         ("yields", int(record.reason is Reason.YIELDING)),
-        ("reverts", int(record.reason is Reason.REVERTED)),
+        ("reverts", int(record.reverted)),
     ):
         counted[name] = counted.get(name, 0) + amount
     return counted

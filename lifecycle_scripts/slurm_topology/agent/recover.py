@@ -16,9 +16,9 @@ from dataclasses import replace
 from slurm_topology.agent import observe
 from slurm_topology.agent.apply import Applier
 from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
+from slurm_topology.agent.record import written_digests
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Transaction
-from slurm_topology.agent.text import digest
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.slurm_version import SlurmVersion
 
@@ -45,11 +45,7 @@ def put_in_order(applier: Applier, transaction: Transaction, state: AgentState) 
         applier.write_step(step, conf)
     # what is left to do is to release jobs: what others write from now on is none of this journal's business
     applier.store.save_transaction(replace(transaction, recovered=True))
-    if found == after:
-        return replace(
-            state, written={name: digest(text) for name, text in transaction.after.items() if name != PLUGIN}
-        )
-    return state
+    return replace(state, written=written_digests(after)) if found == after else state
 
 
 def way_back(found: DiskState, before: DiskState, after: DiskState, version: SlurmVersion) -> tuple[Step, ...]:

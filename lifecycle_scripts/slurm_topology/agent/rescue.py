@@ -54,16 +54,20 @@ def flat(seen: Observation, refusals: Iterable[str]) -> DiskState:
     return seen.disk._replace(yaml=render_yaml.render(ClusterTopology(tuple(topologies))))
 
 
-def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: History) -> Applied:
-    """Find a state that slurmctld starts with, write it, see slurmctld answer. Raises ApplyError."""
+def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: History, held: list[str]) -> Applied:
+    """Find a state that slurmctld starts with, write it, see slurmctld answer. Raises ApplyError.
+
+    ``held``: jobs that were held when the topology was last right. The journal stays: the coming passes know by it
+    what is ours, and which jobs to release once the topology is right.
+    """
     name, target = _first_that_starts(applier, seen, wanted, history)
     applier.check_conf(seen)
-    applier.remember_original(seen)
+    applier.journal(target, seen, held, before=target)  # nobody is to put back what slurmctld dies of
     applier.write(seen, target)
     restart_failed(applier.shell, applier.settings.slurmctld_unit)
     if not applier.answers(applier.settings.slurmctld_wait_seconds):
         raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
-    return Applied(False, 0.0, (), (findings.rescued(name),))
+    return Applied(False, 0.0, (), (findings.rescued(name),), target)
 
 
 def _first_that_starts(

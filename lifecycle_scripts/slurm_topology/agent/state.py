@@ -47,7 +47,8 @@ class AgentState:
     conf_path: str = ""  # slurm.conf as Slurm told it last
     conf_files: list[str] = field(default_factory=list)  # it, and all that it includes
     slurm_version: str = ""  # likewise
-    written: dict[str, str] = field(default_factory=dict)  # file name → digest of what we put there last
+    # file name or "TopologyPlugin" → digest of what we put there last
+    written: dict[str, str] = field(default_factory=dict)
     written_at: float = 0.0
     nodes: int = 0  # that Slurm had when it was last asked
     reconfigures: list[float] = field(default_factory=list)  # of the last minute
@@ -80,7 +81,6 @@ class Transaction:
     before: dict[str, str | None]  # file name or "TopologyPlugin" → what was there
     after: dict[str, str | None]  # likewise, what is to be there
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already before
-    partitions: dict[str, str] = field(default_factory=dict)  # partition → topology to assign afterwards
     slurm_version: str = ""  # the order of the steps depends on it
     recovered: bool = False  # a later pass has put the disk in order; the jobs are still to be released
 
