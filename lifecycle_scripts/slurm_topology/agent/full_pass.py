@@ -90,7 +90,9 @@ class Pass:
         self.known_places = self.store.load_places()
         opt_out = mode is Mode.OWN and seen.manager_active
         wanted = compute.compute(seen, self.known_places, opt_out=opt_out)
-        drawn = picture.draw(seen, wanted, state) if wanted is not None and wanted.target is not None else None
+        drawn = None
+        if wanted is not None and wanted.target is not None:
+            drawn = picture.draw(seen, wanted, state, disk_refused=self._disk_refused(seen, mode))
         pause = self.store.load_pause()
         seed = compute.seed(seen, wanted, opt_out=opt_out) if wanted and self._first_boot(state, wanted) else None
         return Situation(seen, wanted, seed, drawn, self._disk_verdict(seen), state, pause, world.settings, mode)
@@ -103,6 +105,16 @@ class Pass:
     def _mode(self, seen: Observation) -> Mode:
         """The plan's mode, unless agent.json says another one."""
         return mode_in_force(self.world.settings, seen.plan.mode if seen.plan else None)
+
+    def _disk_refused(self, seen: Observation, mode: Mode) -> bool:
+        """Would slurmctld refuse what is on disk?
+
+        What the checker suspects is tried. Where it can't be tried, a guest has no proof, and leaves it alone.
+        """
+        if not picture.disk_suspect(seen) or seen.role is not Role.ACTIVE or seen.conf is None:
+            return False
+        tried = self.world.rehearser.rehearse(seen.disk, seen.conf, seen.slurmctld).verdict
+        return tried is Verdict.REFUSED or (tried is Verdict.UNKNOWN and mode is not Mode.REPAIR)
 
     def _disk_verdict(self, seen: Observation) -> Rehearsal | None:
         """Only for a slurmctld that is down: would it start with what is on disk?"""

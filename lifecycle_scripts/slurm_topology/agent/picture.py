@@ -17,7 +17,7 @@ from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, T
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Picture", "draw", "exempt", "lost_overrides", "meaning_of", "summary", "unplaced_nodes"]
+__all__ = ["Picture", "disk_suspect", "draw", "exempt", "lost_overrides", "meaning_of", "summary", "unplaced_nodes"]
 
 BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
 # HyperPod writes slurm.conf and reconfigures within seconds; what has been there for five minutes is meant
@@ -32,7 +32,7 @@ class Picture:
     force_right: bool
     assignments: dict[str, str]  # partition → topology, those that differ from the wanted ones
     foreign: bool  # what should be ours, file or plugin line, was changed by somebody else since we wrote it
-    disk_refused: bool  # the checker says that slurmctld would refuse what is on disk
+    disk_refused: bool  # slurmctld would refuse what is on disk
     unplaced: tuple[str, ...]  # nodes of Slurm that the topology in force doesn't place
     lost_overrides: tuple[tuple[str, str], ...]  # (node, override) that the wanted topology can't honour
     leaving: tuple[str, ...]  # nodes in use that slurm.conf doesn't have (any more, or yet again)
@@ -43,8 +43,11 @@ class Picture:
         return self.disk_refused or bool(self.unplaced)
 
 
-def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
-    """Compare. ``seen`` has a version and a slurm.conf (else nothing is wanted)."""
+def draw(seen: Observation, wanted: Wanted, state: AgentState, *, disk_refused: bool | None = None) -> Picture:
+    """Compare. ``seen`` has a version and a slurm.conf (else nothing is wanted).
+
+    ``disk_refused``: whether slurmctld would refuse what is on disk; None: the checker's word has to do.
+    """
     assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
     disk_right = _disk_right(seen.disk, wanted, seen.version)
     return Picture(
@@ -52,7 +55,7 @@ def draw(seen: Observation, wanted: Wanted, state: AgentState) -> Picture:
         force_right=_force_right(seen, wanted, disk_right=disk_right),
         assignments=_assignments(seen.slurm, wanted),
         foreign=_foreign(seen.disk, wanted.target, state, seen.version),
-        disk_refused=_disk_refused(seen),
+        disk_refused=disk_suspect(seen) if disk_refused is None else disk_refused,
         unplaced=unplaced_nodes(seen.slurm) if seen.slurm else (),
         lost_overrides=tuple(lost_overrides(seen.slurm, wanted.topology)),
         leaving=tuple(_leaving(seen)),
@@ -132,7 +135,11 @@ def _foreign(disk: DiskState, target: DiskState | None, state: AgentState, versi
     return rewritten or (to_be_set and plugin is not None and digest(disk.plugin) != plugin)
 
 
-def _disk_refused(seen: Observation) -> bool:
+def disk_suspect(seen: Observation) -> bool:
+    """The checker finds errors in what is on disk.
+
+    Some of its rules are stricter than slurmctld on purpose (docs/findings.md), so it isn't refused for sure.
+    """
     assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018
     disk, version = seen.disk, seen.version
     name = YAML if version.has_topology_yaml and disk.yaml is not None else CONF
