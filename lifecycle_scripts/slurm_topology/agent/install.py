@@ -86,13 +86,15 @@ class Installer:
         self._point(self._path("usr/local/bin/slurm-topology"), "/opt/slurm-topology/current/bin/slurm-topology")
         self._write_units(self._path("opt/slurm-topology", name), writable)
         self._forget_old_versions(name)
-        return Installed(self._path("opt/slurm-topology", name), changed, self._start())
+        return Installed(self._path("opt/slurm-topology", name), changed, self.start())
 
-    def stop(self) -> None:
-        """No pass is begun any more, and the one that runs is ended."""
-        if self._systemd() and self.files.signature(self._path("etc/systemd/system", UNITS[0])) is not None:
-            self._systemctl("disable", "--now", *STARTED_UNITS)
-            self._systemctl("stop", UNITS[0])
+    def stop(self) -> bool:
+        """No pass is begun any more, and the one that runs is ended. False when there was nothing to stop."""
+        if not self._systemd() or self.files.signature(self._path("etc/systemd/system", UNITS[0])) is None:
+            return False
+        self._systemctl("disable", "--now", *STARTED_UNITS)
+        self._systemctl("stop", UNITS[0])
+        return True
 
     def remove(self) -> None:
         """Remove everything but the state."""
@@ -161,7 +163,7 @@ class Installer:
     def _systemd(self) -> bool:
         return self.prefix == Path("/") and systemd_runs(self.files)
 
-    def _start(self) -> bool:
+    def start(self) -> bool:
         """Start the units;
 
         without systemd, or where that fails, one pass in the background, which waits for Slurm by itself.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from slurm_topology.agent.install import Installer
 from slurm_topology.agent.triggers import NOTIFIER
-from slurm_topology.agent.undo import put_back_original
+from slurm_topology.agent.undo import end_interrupted, put_back_original
 from slurm_topology.agent.world import World
 from slurm_topology.cli._agent import add_settings, world_of
-from slurm_topology.core.errors import CommandError
+from slurm_topology.core.errors import CommandError, SlurmTopologyError
 from slurm_topology.core.model import Severity
 
 __all__ = ["add_arguments", "run"]
@@ -37,9 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     world = world_of(arguments)
     installer = Installer(world.shell, world.files, arguments.prefix)
-    installer.stop()
-    if not arguments.keep_topology:
-        world.log.event("topology", result=put_back_original(world))
+    stopped = installer.stop()
+    try:
+        if arguments.keep_topology:
+            end_interrupted(world)
+        else:
+            world.log.event("topology", result=put_back_original(world))
+    except (SlurmTopologyError, OSError):
+        if stopped:
+            installer.start()  # still here, so it goes on: nothing is worse than a topology that nobody keeps right
+        raise
     _clear_triggers(world)
     installer.remove()
     world.log.event("uninstalled", state_kept_in=world.settings.state_folder)
