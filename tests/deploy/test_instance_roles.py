@@ -33,6 +33,13 @@ def get_lifecycle_file(training: Training, client: Clients) -> None:
     assert json.loads(aws.get_object(client("s3"), training.bucket, key, ONCE))["Mode"] == "own"
 
 
+def ask_for_a_zone(training: Training, client: Clients) -> None:
+    groups = training.cloud.resource_config(training.output("Arn"))["InstanceGroups"]
+    node = next(one["InstanceId"] for group in groups for one in group["Instances"] or ())
+    answers = aws.describe_cluster_nodes(client("sagemaker"), training.output("Arn"), [node], ONCE)
+    assert answers[node]["NodeDetails"]["Placement"]["AvailabilityZoneId"]
+
+
 def report_metrics(training: Training, client: Clients) -> None:
     points = [{"MetricName": "Passes", "Value": 1.0}]
     aws.put_metric_data(client("cloudwatch"), metric_names.NAMESPACE, points, ONCE)
@@ -54,6 +61,7 @@ class Grant(NamedTuple):
 GRANTS = [
     Grant("ControllerRole", "ListLifecycleFiles", "s3:ListBucket", list_lifecycle_files),
     Grant("ControllerRole", "LifecycleFiles", "s3:GetObject", get_lifecycle_file),
+    Grant("ControllerRole", "AgentCluster", "sagemaker:DescribeClusterNode", ask_for_a_zone),
     Grant("ExecutionRole", "ListLifecycleFiles", "s3:ListBucket", list_lifecycle_files),
     Grant("ExecutionRole", "LifecycleFiles", "s3:GetObject", get_lifecycle_file),
 ]
