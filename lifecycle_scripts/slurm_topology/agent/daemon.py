@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from slurm_topology.agent.files import Files
+from slurm_topology.agent.files import SCRATCH, Files
 from slurm_topology.agent.observation import Daemon
 from slurm_topology.agent.shell import Shell
 from slurm_topology.core.errors import CommandError
@@ -32,14 +32,14 @@ def find_daemon(files: Files, shell: Shell, unit: str, pid_file: str | None) -> 
 
 
 def _daemon(files: Files, pid: int) -> Daemon | None:
-    """The process if it is a slurmctld (not its script runner, which has the same program)."""
+    """The process if it is a slurmctld (not its script runner, which has the same program, nor a rehearsal)."""
     try:
         name = (files.read_text(PROC / str(pid) / "comm") or "").strip()
         line = files.read_text(PROC / str(pid) / "cmdline") or ""
     except OSError:
         return None  # it ended while we looked, or isn't ours to see
     arguments = tuple(word for word in line.split("\0") if word)
-    if name != "slurmctld" or not arguments or "slurmscriptd" in line:
+    if name != "slurmctld" or not arguments or "slurmscriptd" in line or f"/{SCRATCH}." in line:
         return None
     return Daemon(pid, arguments, _binary(files, pid, arguments[0]))
 

@@ -19,9 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Files", "Signature"]
+__all__ = ["SCRATCH", "Files", "Signature"]
 
-TEMPORARY = ".slurm-topology-new"  # suffix of the one temporary file per target: a killed pass leaves at most this one
+# Temporary files are called target.slurm-topology-new.HOST.PID: controllers may share the folder, and what a killed
+# process left is known by its dead PID.
+TEMPORARY = ".slurm-topology-new"
+SCRATCH = "scratch"  # temporary folders: scratch.PID.xxxxxxxx
 
 
 class Signature(NamedTuple):
@@ -37,6 +40,8 @@ class Files:
 
     All paths are absolute; symbolic links are followed to the file they name before it is replaced.
     """
+
+    host = os.uname().nodename
 
     # ---- reading
 
@@ -92,10 +97,12 @@ class Files:
         disk lets us remove it).
         """
         target = self.resolve(path)
-        temporary = target.with_name(target.name + TEMPORARY)
+        prefix = f"{target.name}{TEMPORARY}.{self.host}"
+        self._forget_dead(target.parent, prefix)
+        temporary = target.with_name(f"{prefix}.{os.getpid()}")
         before = _status(target)
+        descriptor = self._create(temporary)
         try:
-            descriptor = self._create(temporary)
             try:
                 self._write(descriptor, text.encode("utf-8", "surrogateescape"))
                 self._take_over(descriptor, before, mode)
@@ -145,7 +152,8 @@ class Files:
     def scratch(self, parent: Path) -> Iterator[Path]:
         """A new, private folder under ``parent`` for as long as the block runs."""
         self.make_folder(parent)
-        folder = Path(tempfile.mkdtemp(prefix="scratch.", dir=parent))
+        self._forget_dead(parent, SCRATCH)
+        folder = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}.{os.getpid()}.", dir=parent))
         try:
             yield folder
         finally:
@@ -178,10 +186,20 @@ class Files:
         finally:
             os.close(descriptor)
 
+    def _forget_dead(self, folder: Path, prefix: str) -> None:
+        """Remove what processes that are dead have left: prefix.PID, prefix.PID.anything."""
+        for name in self.names(folder):
+            pid = name.removeprefix(f"{prefix}.").partition(".")[0]
+            if name.startswith(f"{prefix}.") and pid.isdigit() and not _lives(int(pid)):
+                path = folder / name
+                shutil.rmtree(path, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
     # ---- single steps
 
     def _create(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def _write(self, descriptor: int, content: bytes) -> None:
         view = memoryview(content)
@@ -216,3 +234,8 @@ def _status(path: Path) -> os.stat_result | None:
         return path.stat()
     except FileNotFoundError:
         return None
+
+
+def _lives(pid: int) -> bool:
+    """Another process of this number; what has our own is of an earlier boot, because we make one thing at a time."""
+    return pid != os.getpid() and Path(f"/proc/{pid}").exists()
