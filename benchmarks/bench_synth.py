@@ -30,7 +30,8 @@ class Cost(NamedTuple):
 def run(script: str, *arguments: str) -> Cost:
     """Cost of one process and its children."""
     folders = [str(HERE.parent / name) for name in ("constructs", "lifecycle_scripts")]
-    environ = {name: value for name, value in os.environ.items() if name not in ("CDK_VALIDATION", "CDK_OUTDIR")}
+    unwanted = ("CDK_VALIDATION", "CDK_OUTDIR", "PYTHONDONTWRITEBYTECODE")
+    environ = {name: value for name, value in os.environ.items() if name not in unwanted}
     environ["PYTHONPATH"] = os.pathsep.join(folders)
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, str(HERE / script), *arguments], env=environ, check=True, capture_output=True)

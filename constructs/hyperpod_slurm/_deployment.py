@@ -15,7 +15,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from . import _assets, permissions
-from ._handler import SERVICE_TIMEOUT, HandlerOptions, make_handler
+from ._handler import HandlerOptions, make_handler, service_timeout
 from ._render import topology_group
 from ._spec import ClusterSpec
 
@@ -103,7 +103,7 @@ class Deployment:
             id,
             service_token=self._handler.function_arn,
             resource_type=type,
-            service_timeout=SERVICE_TIMEOUT,
+            service_timeout=service_timeout(),
             properties={**properties, "Fingerprint": fingerprint},
         )
 

@@ -13,14 +13,19 @@ from constructs import Construct
 from . import permissions
 from ._assets import BuiltAsset
 
-__all__ = ["HANDLER_TIMEOUT", "SERVICE_TIMEOUT", "HandlerOptions", "make_handler"]
+__all__ = ["HandlerOptions", "make_handler", "service_timeout"]
 
 # The plan takes seconds; the initial topology of 6,758 nodes takes about 70 pages and as many node descriptions as
 # there are nodes, at SageMaker's rate limits.
-HANDLER_TIMEOUT = Duration.minutes(15)
+_HANDLER_MINUTES = 15
 
 # How long CloudFormation waits: longer than the function runs, so that its own answer, which says why, comes first.
-SERVICE_TIMEOUT = Duration.minutes(20)
+_SERVICE_MINUTES = 20
+
+
+def service_timeout() -> Duration:
+    """How long CloudFormation waits for an answer."""
+    return Duration.minutes(_SERVICE_MINUTES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +56,7 @@ def make_handler(scope: Construct, code: BuiltAsset, options: HandlerOptions) ->
         handler="slurm_topology.aws_lambda.handler.handle",
         runtime=lambda_.Runtime.PYTHON_3_14,
         memory_size=512,
-        timeout=HANDLER_TIMEOUT,
+        timeout=Duration.minutes(_HANDLER_MINUTES),
         role=permissions.make_handler_role(
             scope, log_group, in_vpc=options.vpc is not None, traced=options.tracing is not lambda_.Tracing.DISABLED
         ),
