@@ -119,8 +119,8 @@ class AgentLab:
     # ---- what HyperPod and the operator do
 
     def configure(self, **settings: object) -> None:
-        """agent.json; tests neither wait for quiet files nor reach a ceiling unless they want to."""
-        chosen = {"coalesce_seconds": 0, "reconfigures_per_minute": 1000, "cloudwatch": False}
+        """agent.json; tests neither wait for quiet files, nor reach a ceiling, nor AWS, unless they want to."""
+        chosen = {"coalesce_seconds": 0, "reconfigures_per_minute": 1000, "cloudwatch": False, "ask_aws": False}
         self.lab.box.write_text(SETTINGS, json.dumps({**chosen, **settings}))
 
     def write_members(self, members: Sequence[Member], types: Mapping[str, str] | None = None) -> None:
