@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, SOURCE, STATE, AgentLab, resource_config, tree_of
+from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, STATE, AgentLab, resource_config, tree_of
+from agent.bundle import STAGING, run_script, stage
 from slurm_lab import Level, StartedBy, wait_for
 
 pytestmark = pytest.mark.slurm
 Make = Callable[..., AgentLab]
 
-SCRIPTS = SOURCE.parent
-STAGING = "/tmp/lifecycle"
 COMMAND = "/usr/local/bin/slurm-topology"
-
-
-def agent_zip(extra: str = "") -> bytes:
-    """The bundle's agent.zip, without vendored packages; ``extra`` makes it another version."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for path in sorted(SOURCE.rglob("*")):
-            if path.suffix in (".py", ".json", ".typed", ".js", ".css", ".html"):
-                archive.write(path, f"slurm_topology/{path.relative_to(SOURCE)}")
-        for path in sorted((SCRIPTS / "systemd").iterdir()):
-            archive.write(path, f"systemd/{path.name}")
-        archive.writestr("vendor/marker.py", extra)
-    return buffer.getvalue()
-
-
-def stage(lab: AgentLab, *, extra: str = "", manifest: str = "{}") -> None:
-    """Copy the bundle to the node, as HyperPod does."""
-    lab.lab.run("mkdir", "-p", STAGING, check=True)
-    lab.lab.box.outside(f"{STAGING}/agent.zip").write_bytes(agent_zip(extra))
-    for name in ("on_init_complete.sh", "on_create.sh"):
-        lab.lab.box.write_text(f"{STAGING}/{name}", (SCRIPTS / name).read_text())
-    lab.lab.box.write_text(f"{STAGING}/manifest.json", manifest)
-
-
-def run_script(lab: AgentLab, name: str = "on_init_complete.sh") -> int:
-    done = lab.lab.run("bash", f"{STAGING}/{name}")
-    return done.returncode
 
 
 def passes(lab: AgentLab) -> int:

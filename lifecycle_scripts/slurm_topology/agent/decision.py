@@ -53,7 +53,6 @@ class Reason(str, Enum):
     FILE_WRONG = "file-wrong"
     UNASSIGNED = "unassigned"
     DOWN_BY_TOPOLOGY = "down-by-topology"
-    ROLLED_BACK = "rolled-back"
 
 
 @dataclass(frozen=True)
