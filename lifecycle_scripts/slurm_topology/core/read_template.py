@@ -21,8 +21,8 @@ __all__ = ["ASSUMED_SPARES", "PLAN_RESOURCE", "TemplateCluster", "read_template"
 
 PLAN_RESOURCE = "Custom::HyperPodSlurmTopologyPlan"
 
-# A training plan keeps one instance of each UltraServer as a spare unless it was bought otherwise. Nobody can ask before
-# the deployment.
+# A training plan keeps one instance of each UltraServer as a spare unless it was bought otherwise. Nobody can ask
+# before the deployment.
 ASSUMED_SPARES = 1
 
 
