@@ -30,6 +30,7 @@ __all__ = ["Situation", "decide"]
 
 
 SLURM_DOWN_AGAIN_SECONDS = 5.0
+RESCUE_TURN_SECONDS = 120.0  # what the agent of an earlier controller may need to look and to mend
 CONF_AHEAD_AGAIN_SECONDS = 10.0  # HyperPod's own reconfigure follows its edit within seconds
 
 
@@ -119,7 +120,15 @@ def _down(situation: Situation) -> Decision | None:
         return _nothing(Reason.OBSERVING, found)
     if (wait := _wait_for_conf(situation.seen, situation.settings)) > 0:
         return _nothing(Reason.CONF_CHANGING, found, again=wait)
+    if not _our_turn(situation):
+        return _nothing(Reason.SLURM_DOWN, found, again=SLURM_DOWN_AGAIN_SECONDS)
     return Decision(Action.RESCUE, Reason.DOWN_BY_TOPOLOGY, findings=(found,))
+
+
+def _our_turn(situation: Situation) -> bool:
+    """With all controllers down, their agents would all write the one shared folder: one after the other."""
+    behind, seen = situation.state.behind_since, situation.seen
+    return (seen.now - behind if behind else 0.0) >= seen.controller_rank * RESCUE_TURN_SECONDS
 
 
 def _version_changing(situation: Situation) -> Decision | None:

@@ -99,7 +99,7 @@ class Pass:
 
     def _first_boot(self, state: AgentState, wanted: Wanted) -> bool:
         """The cluster has never been complete, and there is still time to wait for that."""
-        late = state.first_pass_at > 0 and self.now - state.first_pass_at > self.world.settings.first_boot_seconds
+        late = state.first_node_at > 0 and self.now - state.first_node_at > self.world.settings.first_boot_seconds
         return not (state.complete_once or late or wanted.complete)
 
     def _mode(self, seen: Observation) -> Mode:

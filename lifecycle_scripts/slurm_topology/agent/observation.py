@@ -81,6 +81,7 @@ class Observation:
     findings: tuple[Finding, ...] = field(default=())
     # what slurm.conf and all that it includes were right before they were read
     conf_signatures: Mapping[str, Signature | None] = field(default_factory=dict)
+    controller_rank: int = 0  # this machine's place among slurm.conf's controllers; 0 for the first, and when unknown
 
     @property
     def conf_age_seconds(self) -> float | None:

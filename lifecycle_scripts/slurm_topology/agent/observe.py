@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from slurm_topology.agent.daemon import find_daemon, unit_active
 from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
 from slurm_topology.agent.files import Files, Signature
 from slurm_topology.agent.observation import Daemon, Observation, Role, SlurmView
+from slurm_topology.agent.role import controller_hosts, local_addresses, own_names, short
 from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import ControllerLine, Slurm
@@ -53,13 +54,15 @@ class Observer:
 
     def look(self, now: float) -> Observation:
         controllers = self._ping()
-        role, active_host = role_of(controllers, self.host_name)
-        config = self.slurm.config() if role is not Role.DOWN else {}
+        config = self.slurm.config() if any(line.up for line in controllers) else {}
         daemon = find_daemon(self.files, self.shell, self.settings.slurmctld_unit, config.get("SlurmctldPidFile"))
         conf = self._conf(config.get("SLURM_CONF"), daemon)
+        hosts = controller_hosts(conf) if conf else ()
+        own = own_names(hosts, self.host_name, local_addresses(self._read_proc("net/fib_trie")))
+        role, active_host = role_of(controllers, self.host_name, own, slurmctld_here=daemon is not None)
         slurmctld = daemon.binary if daemon else "slurmctld"
         next_version = self._try("AGENT011", slurmctld, lambda: SlurmVersion.parse(self.slurm.version_of(slurmctld)))
-        if role is not Role.DOWN and "SLURM_VERSION" not in config:
+        if any(line.up for line in controllers) and "SLURM_VERSION" not in config:
             raise InputError("scontrol show config: expected a line SLURM_VERSION, got none")
         version = SlurmVersion.parse(config["SLURM_VERSION"]) if config else next_version
         resource_config = self._resource_config()
@@ -81,6 +84,7 @@ class Observer:
             cluster_nodes=self._told_by_sagemaker(resource_config),
             findings=tuple(self.findings),
             conf_signatures=self.conf_signatures,
+            controller_rank=next((rank for rank, (name, _) in enumerate(hosts) if name in (own or ())), 0),
         )
 
     # ---- Slurm
@@ -104,6 +108,9 @@ class Observer:
         )
 
     # ---- the disk
+
+    def _read_proc(self, name: str) -> str:
+        return self._try("AGENT010", name, lambda: self.files.read_text(Path("/proc") / name)) or ""
 
     def _conf(self, told: str | None, daemon: Daemon | None) -> SlurmConf | None:
         """slurm.conf: where Slurm says it is, else where it was said to be, else where it usually is."""
@@ -191,17 +198,23 @@ def disk_state(files: Files, conf_path: str, conf: SlurmConf | None = None) -> D
     return DiskState(files.read_text(folder / CONF), files.read_text(folder / YAML), conf.topology_plugin)
 
 
-def role_of(controllers: tuple[ControllerLine, ...], host_name: str) -> tuple[Role, str]:
-    """This machine's role: the first controller that is up acts for the cluster. Also the name of that host."""
+def role_of(
+    controllers: tuple[ControllerLine, ...],
+    host_name: str,
+    own: Collection[str] | None = None,
+    *,
+    slurmctld_here: bool = True,
+) -> tuple[Role, str]:
+    """This machine's role: the first controller that is up acts for the cluster. Also the name of that host.
+
+    ``own``: what slurm.conf calls this machine, if it is a controller (None: it doesn't say). ``slurmctld_here``: one
+    runs here. A machine that is neither (`scontrol ping` answers on workers, too) stands by for ever.
+    """
     active = next((line for line in controllers if line.up), None)
     if active is None:
-        return Role.DOWN, ""
-    ours = len(controllers) == 1 or _short(active.host) == _short(host_name)
-    return (Role.ACTIVE if ours else Role.STANDBY), active.host
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0].lower()
+        return (Role.STANDBY if own == () and not slurmctld_here else Role.DOWN), ""
+    named = short(active.host) in (short(host_name), *map(short, own or ()))
+    return (Role.ACTIVE if named or (len(controllers) == 1 and slurmctld_here) else Role.STANDBY), active.host
 
 
 def _conf_argument(daemon: Daemon | None) -> str:

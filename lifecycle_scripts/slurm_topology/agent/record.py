@@ -71,7 +71,7 @@ def after_pass(state: AgentState, record: PassRecord, news: News | None, settled
         state,
         counters=_counted(state.counters, record),
         last_passes=[*state.last_passes, _brief(record)][-PASSES_KEPT:],
-        first_pass_at=state.first_pass_at or record.at,
+        first_node_at=state.first_node_at or (record.at if record.nodes else 0.0),
         nodes=record.nodes or state.nodes,
     )
     if news is not None:

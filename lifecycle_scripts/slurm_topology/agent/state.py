@@ -60,7 +60,7 @@ class AgentState:
     yield_seconds: float = 0.0  # length of the present or last yield
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already when the topology was last seen right
     behind_since: float = 0.0  # when Slurm's topology was first seen not to match reality; 0: it matches
-    first_pass_at: float = 0.0
+    first_node_at: float = 0.0  # when Slurm was first seen with a node: capacity may come hours after the controller
     complete_once: bool = False  # every node's place has been known at least once: first boot is over
     counters: dict[str, int] = field(default_factory=dict)
     last_passes: list[dict[str, Any]] = field(default_factory=list)  # newest last, bounded

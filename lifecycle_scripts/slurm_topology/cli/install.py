@@ -12,15 +12,17 @@ from slurm_topology.agent.daemon import find_daemon
 from slurm_topology.agent.install import Installer
 from slurm_topology.agent.role import is_controller, local_addresses
 from slurm_topology.agent.world import World
+from slurm_topology.agent.writable import conf_folders
 from slurm_topology.cli._agent import add_settings, world_of
 from slurm_topology.core import plan_document, read_resource_config
 from slurm_topology.core.errors import InputError
+from slurm_topology.core.model import NodeRole
 
 __all__ = ["add_arguments", "run"]
 
-# Slurm's configuration on HyperPod, and where packages have it: what the unit may write beside its own folders.
-CONF_FOLDERS = ("/opt/slurm/etc", "/etc/slurm")
-HALF_WRITTEN_SECONDS = 10.0  # how long HyperPod may take to write its file
+# How long HyperPod's file, this machine in it, or slurmctld may be late: nobody installs again later. Other nodes know
+# at once what they are, so this holds up none of them, and on_init_complete.sh gives us 120 s.
+UNDECIDED_SECONDS = 60.0
 
 Value = TypeVar("Value")
 
@@ -53,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     installer = Installer(world.shell, world.files, arguments.prefix)
     settings = world.settings
     own = (str(settings.metrics_textfile.parent),) if settings.metrics_textfile else ()
-    conf = (str(Path(settings.slurm_conf).parent),) if settings.slurm_conf else ()
-    done = installer.install(arguments.bundle, (*CONF_FOLDERS, *own, *conf))
+    done = installer.install(arguments.bundle, (*conf_folders(world), *own))
     how = (
         "systemd starts it"
         if done.under_systemd
@@ -67,17 +68,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_controller(world: World, bundle: Path) -> tuple[bool, str]:
-    """By what is known here; HyperPod's file may be half-written at this moment, so it is read again for a while."""
-    daemon = find_daemon(world.files, world.shell, world.settings.slurmctld_unit, None)
+    """By what is known here, which may take a while.
+
+    What is still unknown then counts as a controller if the plan has one: an agent on another machine stands by.
+    """
     plan = _readable(lambda: plan_document.load(world.files.read_text(bundle / "topology_plan.json") or ""))
-    end = world.clock.monotonic() + HALF_WRITTEN_SECONDS
+    end = world.clock.monotonic() + UNDECIDED_SECONDS
     while True:
         config = _readable(lambda: _config(world))
-        if config is not None or world.clock.monotonic() > end:
-            break
+        daemon = find_daemon(world.files, world.shell, world.settings.slurmctld_unit, None)
+        addresses = local_addresses(world.files.read_text(Path("/proc/net/fib_trie")) or "")
+        controller, why = is_controller(addresses, config, plan, slurmctld_here=daemon is not None)
+        if controller is not None:
+            return controller, why
+        if world.clock.monotonic() >= end:
+            return plan is not None and any(group.role is NodeRole.CONTROLLER for group in plan.groups), why
         world.clock.sleep(1.0)
-    addresses = local_addresses(world.files.read_text(Path("/proc/net/fib_trie")) or "")
-    return is_controller(addresses, config, plan, slurmctld_here=daemon is not None)
 
 
 def _config(world: World) -> read_resource_config.ResourceConfig:
