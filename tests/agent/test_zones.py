@@ -17,6 +17,7 @@ from aws_lambda.cluster_fake import ClusterFake, FakeNode
 from aws_lambda.service_fake import Refusal
 from slurm_topology.agent import learning
 from slurm_topology.agent.cloud import refresh
+from slurm_topology.agent.service import marks
 from slurm_topology.agent.zones import Facts, cluster_nodes, whom_to_ask
 from slurm_topology.core import parse_yaml, read_resource_config
 from slurm_topology.core.model import Capability, Tree
@@ -277,3 +278,13 @@ def test_a_broken_memory_is_learnt_anew(lab: Lab) -> None:
         (lab.world.settings.state_folder / name).write_text('{"format": 1, "instances": 7, "troubles": 7}')
     assert lab.refresh() == ["i-a00000"]
     assert lab.zones == {"i-a00000": "usw2-az1"}
+
+
+def test_the_service_notices_what_was_learnt_and_looks_again_at_once(lab: Lab) -> None:
+    lab.has(members("a", 2), zones={"a": 1})
+    before = marks(lab.world)
+    lab.refresh()
+    assert marks(lab.world) != before
+    before = marks(lab.world)
+    lab.refresh()
+    assert marks(lab.world) == before, "and no pass is run for nothing"
