@@ -14,7 +14,7 @@ from ._spec import ClusterSpec, facts
 from ._tokens import is_token, known_number, known_text
 from .instance_group import ComputeGroup, InstanceGroup
 
-__all__ = ["synth_plan"]
+__all__ = ["synth_groups", "synth_plan"]
 
 
 def synth_plan(spec: ClusterSpec) -> Plan | None:
@@ -22,11 +22,9 @@ def synth_plan(spec: ClusterSpec) -> Plan | None:
 
     Spares of a training plan are not known before the deployment asks for them: its default of one is taken.
     """
-    hidden = [group for group in spec.groups if is_token(group.name) or is_token(group.type_name)]
-    hidden += [group for group in spec.compute_groups if is_token(group.partition_name)]
-    if hidden:
+    groups = synth_groups(spec)
+    if groups is None:
         return None
-    groups = [_group(group) for group in spec.groups]
     return make_plan(
         groups,
         _partitions(groups),
@@ -34,6 +32,15 @@ def synth_plan(spec: ClusterSpec) -> Plan | None:
         wanted=spec.topology.kind,
         block_sizes=spec.topology.block_sizes,
     )
+
+
+def synth_groups(spec: ClusterSpec) -> list[Group] | None:
+    """The groups as the plan sees them; None when a name, a type or a partition is a token."""
+    hidden = [group for group in spec.groups if is_token(group.name) or is_token(group.type_name)]
+    hidden += [group for group in spec.compute_groups if is_token(group.partition_name)]
+    if hidden:
+        return None
+    return [_group(group) for group in spec.groups]
 
 
 def _group(group: InstanceGroup) -> Group:

@@ -20,7 +20,8 @@ from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
 from ._handler import HandlerOptions
 from ._nag import acknowledge
-from ._plan import synth_plan
+from ._picture import draw_at_synth
+from ._plan import synth_groups, synth_plan
 from ._report import report
 from ._spec import AccountingSpec, ClusterSpec, NetworkSpec, SubnetSpec, files_below
 from .accounting import Accounting, AccountingDatabase
@@ -131,6 +132,9 @@ class SlurmCluster(ClusterBase):
         )
         self.topology_plan: Plan | None = synth_plan(self._spec)
         report(self, validate(self._spec), self.topology_plan)
+        groups = synth_groups(self._spec)
+        if self.topology_plan is not None and groups is not None:
+            draw_at_synth(self, self.topology_plan, groups)
         self.lifecycle_bucket: s3.IBucket = lifecycle_bucket or make_bucket(
             self, encryption_key=encryption_key, access_logs=access_logs_bucket, removal_policy=removal_policy
         )
