@@ -12,6 +12,7 @@ import pytest
 from agent.offline import make_world, record, write_members
 from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.report import report, send_to_cloudwatch
+from slurm_topology.agent.state import AgentState
 from slurm_topology.core.errors import AwsError
 
 
@@ -81,3 +82,44 @@ def test_an_sdk_that_cannot_be_imported_is_an_aws_error(monkeypatch: pytest.Monk
     monkeypatch.setattr(builtins, "__import__", broken)
     with pytest.raises(AwsError, match="no CloudWatch client: invalid syntax"):
         send_to_cloudwatch("us-west-2", "SlurmTopology", [])
+
+
+def test_a_broken_plan_hides_no_metrics(tmp_path: Path) -> None:
+    """AGENT014 says that it is broken."""
+    world, log = make_world(tmp_path)
+    write_members(world, [])
+    world.settings.plan.parent.mkdir()
+    world.settings.plan.write_text("{")
+    sent = Sent()
+    report(world, record(), sent)
+    assert sent.points
+    assert world.settings.metrics_textfile is not None
+    assert world.settings.metrics_textfile.exists()
+    assert log.getvalue() == ""
+
+
+def test_a_text_file_that_cannot_be_written_does_not_silence_cloudwatch(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    world, log = make_world(tmp_path, metrics_textfile=tmp_path / "file" / "agent.prom")
+    write_members(world, [])
+    sent = Sent()
+    report(world, record(), sent)
+    assert sent.points
+    assert log.getvalue().count("event=metrics-not-reported") == 1
+
+
+def test_a_report_leaves_the_state_of_the_passes_alone(tmp_path: Path) -> None:
+    """It runs after the lock is given back: another pass may be writing that state meanwhile."""
+    world, _ = make_world(tmp_path)
+    write_members(world, [])
+    store = world.store()
+    store.save_state(AgentState(counters={"passes": 5}))
+
+    def slow(region: str, namespace: str, points: Sequence[Mapping[str, Any]]) -> None:
+        store.save_state(AgentState(counters={"passes": 6}, written={"topology.yaml": "ours"}))
+
+    report(world, record(), slow)
+    assert store.load_state() == AgentState(counters={"passes": 6}, written={"topology.yaml": "ours"})
+    sent = Sent()
+    report(world, record(Reason.CHANGED, Action.PUBLISH), sent)
+    assert {point["MetricName"]: point["Value"] for point in sent.points}["Passes"] == 1, "what came since"

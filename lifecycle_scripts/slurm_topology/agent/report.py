@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from slurm_topology.agent import metrics
@@ -16,10 +17,10 @@ from slurm_topology.agent.cluster import cluster_arn, region_of
 from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.settings import mode_in_force
-from slurm_topology.agent.state import AgentState
+from slurm_topology.agent.state import CloudMemory
 from slurm_topology.agent.world import World
 from slurm_topology.core import plan_document
-from slurm_topology.core.errors import AwsError
+from slurm_topology.core.errors import AwsError, InputError
 from slurm_topology.core.model import Severity
 
 __all__ = ["Send", "report", "send_to_cloudwatch"]
@@ -32,20 +33,22 @@ Send = Callable[[str, str, Sequence[Mapping[str, Any]]], None]  # region, namesp
 
 def report(world: World, record: PassRecord, send: Send) -> None:
     """Tell monitoring about a pass that has ended."""
+    _try(world, partial(_write_text, world, record))
+    _try(world, partial(_send_if_due, world, record, send))
+
+
+def _try(world: World, tell: Callable[[], None]) -> None:
     try:
-        store = world.store()
-        state = store.load_state()
-        _write_text(world, state, record, paused=store.load_pause() is not None)
-        if world.settings.cloudwatch and record.reason is not Reason.STANDBY and _due(state, record):
-            _send(world, state, record, send)
+        tell()
     except Exception as error:  # an SDK can fail in any way, and none of them may end the service
         world.log.event("metrics-not-reported", Severity.WARNING, why=repr(error))
 
 
-def _write_text(world: World, state: AgentState, record: PassRecord, *, paused: bool) -> None:
-    path = world.settings.metrics_textfile
+def _write_text(world: World, record: PassRecord) -> None:
+    path, store = world.settings.metrics_textfile, world.store()
     if path is not None:
         world.files.make_folder(path.parent)
+        state, paused = store.load_state(), store.load_pause() is not None
         mode = mode_in_force(world.settings, _plan_mode(world)).value
         text = metrics.prometheus_text(state, record, mode=mode, paused=paused)
         world.files.write_atomically(path, text, mode=0o644)
@@ -53,24 +56,34 @@ def _write_text(world: World, state: AgentState, record: PassRecord, *, paused: 
 
 def _plan_mode(world: World) -> str | None:
     text = world.files.read_text(world.settings.plan)
-    return None if text is None else plan_document.load(text).mode
+    try:
+        return None if text is None else plan_document.load(text).mode
+    except InputError:
+        return None  # the pass says so
 
 
-def _due(state: AgentState, record: PassRecord) -> bool:
+def _send_if_due(world: World, record: PassRecord, send: Send) -> None:
+    memory = world.store().load_cloud()
+    if world.settings.cloudwatch and record.reason is not Reason.STANDBY and _due(memory, record):
+        _send(world, memory, record, send)
+
+
+def _due(memory: CloudMemory, record: PassRecord) -> bool:
     happened = record.action is not Action.NOTHING or bool(record.failed)
-    return happened or not 0 <= record.at - state.reported_at < CLOUDWATCH_SECONDS
+    return happened or not 0 <= record.at - memory.reported_at < CLOUDWATCH_SECONDS
 
 
-def _send(world: World, state: AgentState, record: PassRecord, send: Send) -> None:
-    arn = cluster_arn(world)
+def _send(world: World, memory: CloudMemory, record: PassRecord, send: Send) -> None:
+    store, arn = world.store(), cluster_arn(world)
     region = region_of(arn)
     if region is None:
         return  # not a HyperPod cluster, or its file isn't there yet
-    points = metrics.cloudwatch_points(state, record, state.reported, arn)
+    state = store.load_state()
+    points = metrics.cloudwatch_points(state, record, memory.reported, arn)
     # noted before it is done: what can't be sent now isn't tried again at every pass
-    world.store().save_state(replace(state, reported_at=record.at))
+    store.save_cloud(replace(memory, reported_at=record.at))
     send(region, world.settings.cloudwatch_namespace, points)
-    world.store().save_state(replace(state, reported=state.counters, reported_at=record.at))
+    store.save_cloud(replace(memory, reported=state.counters, reported_at=record.at))
 
 
 def send_to_cloudwatch(region: str, namespace: str, points: Sequence[Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ the agent goes on without it: everything that matters is observed anew.
 | `transaction.json` | the change under way; it is there only between the first write and the last step of an apply |
 | `original.json` | what was in the configuration folder before the agent's first write (for uninstall) |
 | `instances.json` | what SageMaker said about instances: zones, UltraServers |
-| `cloud.json` | when AWS was asked last, and what went wrong then |
+| `cloud.json` | when AWS was asked and told something last, and what went wrong then |
 | `pause.json` | there while an operator has paused the agent |
 """
 
@@ -68,8 +68,6 @@ class AgentState:
     settled_fingerprint: str = ""  # of everything when the topology was last seen right (see ``glance``)
     applied_at: float = 0.0  # when something was last put in force
     released_jobs: list[str] = field(default_factory=list)  # since then; none of them is released twice
-    reported: dict[str, int] = field(default_factory=dict)  # counters as CloudWatch was told them last
-    reported_at: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class CloudMemory:
-    """`cloud.json`. Times as in `state.json`."""
+    """`cloud.json`, written after the passes and without their lock. Times as in `state.json`."""
 
     plan_looked_at: float = 0.0  # when the pointer to the plan was last looked at
     plan_etag: str = ""  # of the pointer then; "": unknown
@@ -111,6 +109,8 @@ class CloudMemory:
     nothing_to_ask: str = ""  # signatures of the files for which every instance that matters is known
     ask_again_at: float = 0.0  # after a failure
     troubles: dict[str, str] = field(default_factory=dict)  # what can't be asked → why
+    reported: dict[str, int] = field(default_factory=dict)  # counters as CloudWatch was told them last
+    reported_at: float = 0.0
 
     def without_trouble(self, subject: str) -> CloudMemory:
         return replace(self, troubles={name: why for name, why in self.troubles.items() if name != subject})
