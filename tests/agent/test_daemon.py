@@ -29,7 +29,7 @@ class Processes(Files):
 
 
 class NoSystemd(Shell):
-    def run(self, argv: object, *, timeout: float, user: str | None = None) -> Completed:  # type: ignore[override]
+    def run(self, argv: object, *, timeout: float, user: str | None = None) -> Completed:
         return Completed((), 1, "", "")
 
 

@@ -74,6 +74,7 @@ def later(disk: DiskState, state: AgentState, *, version: SlurmVersion, force_ri
     wanted = compute(look, {}, opt_out=version.has_topology_yaml)
     assert wanted is not None
     if force_right:
+        assert look.slurm is not None
         look = replace(look, slurm=replace(look.slurm, in_force=wanted.topology, plugin=wanted.rendering.plugin))
     drawn = picture.draw(look, wanted, state)
     return decide(Situation(look, wanted, None, drawn, None, state, None, SETTINGS, Mode.OWN))

@@ -48,8 +48,16 @@ def test_an_agent_whose_topology_cannot_be_put_back_goes_on(tmp_path: Path, monk
         raise ApplyError("no slurmctld answers here: nothing can be put in force", "observe")
 
     monkeypatch.setattr(uninstall, "put_back_original", refuse)
+
+    def noted(name: str) -> Callable[[Installer], bool]:
+        def call(_: Installer) -> bool:
+            done.append(name)
+            return True
+
+        return call
+
     for name in ("stop", "start", "remove"):
-        monkeypatch.setattr(Installer, name, lambda _, name=name: not done.append(name))
+        monkeypatch.setattr(Installer, name, noted(name))
     settings = tmp_path / "agent.json"
     settings.write_text(json.dumps({"state_folder": str(tmp_path / "state"), "run_folder": str(tmp_path / "run")}))
     with pytest.raises(ApplyError, match="no slurmctld"):
