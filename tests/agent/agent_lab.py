@@ -105,9 +105,7 @@ class AgentLab:
     def __init__(self, lab: Lab, **settings: object) -> None:
         self.lab = lab
         self._server: Inner | None = None
-        lab.run("mkdir", "-p", CODE, check=True)
-        lab.box.outside(f"{CODE}/code.tar").write_bytes(_code())
-        lab.run("tar", "-x", "-f", f"{CODE}/code.tar", "-C", CODE, check=True)
+        _put_code(lab)
         self.configure(**settings)
 
     def close(self) -> None:
@@ -210,6 +208,21 @@ class AgentLab:
             for name in names
             if self.lab.box.exists(self.lab.path(name))
         }
+
+
+_compiled: dict[str, bytes] = {}  # Slurm version (and so Python version) → the code with its byte code
+
+
+def _put_code(lab: Lab) -> None:
+    """The library into the box. Its byte code is made once for each root: compiling takes longer than most tests."""
+    version = lab.root.exact_version
+    lab.run("mkdir", "-p", CODE, check=True)
+    lab.box.outside(f"{CODE}.tar").write_bytes(_compiled.get(version) or _code())
+    lab.run("tar", "-x", "-f", f"{CODE}.tar", "-C", CODE, check=True)
+    if version not in _compiled:
+        lab.run("python3", "-m", "compileall", "-q", CODE, check=True)
+        lab.run("tar", "-c", "-f", f"{CODE}.tar", "-C", CODE, ".", check=True)
+        _compiled[version] = lab.box.outside(f"{CODE}.tar").read_bytes()
 
 
 @functools.cache

@@ -108,11 +108,11 @@ def test_observing_a_slurmctld_that_is_down_by_its_file(make_agent_lab: Make) ->
 
 def test_nodes_and_labels_come_one_by_one(make_agent_lab: Make, slurm_version: str) -> None:
     """First boot, a node or a label every 20 s: jobs run all the time, and there is one change, at the end."""
-    every = make_nodes(8)
+    every = make_nodes(6)
     lab = make_agent_lab(slurm_version, nodes=1, level=Level.CLOUD)
-    members = tree_of(every, 4)
+    members = tree_of(every, 3)
     jobs, changes, now = [], 0, 0.0
-    for count in range(1, 9):
+    for count in range(1, 7):
         assert lab.lab.scale(every[:count]).accepted
         lab.write_members(unlabelled(members))
         now += 20
@@ -120,12 +120,12 @@ def test_nodes_and_labels_come_one_by_one(make_agent_lab: Make, slurm_version: s
         changes += record["action"] != "nothing"
         jobs.append(lab.lab.jobs.submit(1))
         lab.lab.jobs.where(jobs[-1])
-    for count in range(1, 9):
+    for count in range(1, 7):
         lab.write_members([*members[:count], *unlabelled(members[count:])])
         now += 20
         record = lab.reconcile(clock_offset=now)
         changes += record["action"] != "nothing"
-        assert record["reason"] == ("waiting-for-places" if count < 8 else "changed")
+        assert record["reason"] == ("waiting-for-places" if count < 6 else "changed")
     assert changes == 1
     assert set(lab.unit_of().values()) == {"nn-leaf0", "nn-leaf1"}
     assert all(lab.lab.jobs.get(job).placed for job in jobs)

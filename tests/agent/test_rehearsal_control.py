@@ -145,3 +145,13 @@ def test_slurmctld_that_is_down_for_another_reason_is_left_alone(make_agent_lab:
     assert record["reason"] == "slurm-down"
     assert "AGENT016" not in [finding["id"] for finding in record["findings"]]
     assert lab.conf_files() == before
+
+
+def test_nodes_that_have_only_names_cost_no_time(make_agent_lab: Make, slurm_version: str) -> None:
+    """slurmctld tries each name that it can't resolve for 10 s, and in a rehearsal it can resolve none."""
+    lab = make_agent_lab(slurm_version, start=False)
+    text = lab.conf_files()["slurm.conf"]
+    more = "NodeName=DEFAULT NodeHostname=nobody\nNodeName=far[1-300] NodeHostname=away[1-300]\nNodeName=named[1-300]\n"
+    lab.lab.box.write_text(lab.lab.path("slurm.conf"), text + more)
+    lab.configure(rehearsal_timeout_seconds=8)  # one name would take longer
+    assert lab.rehearse_disk() == "starts"

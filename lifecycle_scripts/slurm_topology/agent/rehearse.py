@@ -40,7 +40,10 @@ CLUSTER_KEYS = (
     "treewidth",
 )
 PARTITION_KEYS = ("partitionname", "nodes", "default", "topology", "state")
-WHOLE_LINES = ("nodename", "nodeset", "frontendname")
+WHOLE_LINES = ("nodeset", "frontendname")
+# Where a node is, has nothing to do with where it is in the network, and slurmctld looks for a name that it can't
+# resolve for 10 s a node: in a namespace without a network that is every name.
+ADDRESS_KEYS = ("nodeaddr", "nodehostname", "bcastaddr", "port")
 ALWAYS = (
     "ClusterName=rehearsal",
     "SlurmctldHost=localhost(127.0.0.1)",
@@ -51,7 +54,8 @@ ALWAYS = (
     "JobAcctGatherType=jobacct_gather/none",
     "MailProg=/bin/true",
 )
-CONTROL = (*ALWAYS, "NodeName=alone", "PartitionName=alone Nodes=alone")
+# with its address: slurmctld would look for one of that name for 10 s
+CONTROL = (*ALWAYS, "NodeName=alone NodeAddr=127.0.0.1", "PartitionName=alone Nodes=alone")
 NOBODY = ("AuthType=auth/none", "CredType=cred/none")
 # What is beside slurm.conf and read at start; cgroup.conf switches cgroups off where the live one does.
 NEIGHBOURS = ("cgroup.conf", "gres.conf")
@@ -119,7 +123,8 @@ class Rehearser:
                 done = self.shell.run(argv, timeout=self.timeout + 10)
             except CommandError as error:
                 return Rehearsal(Verdict.UNKNOWN, (str(error),))
-        return judge(done.returncode, done.stdout + done.stderr)
+        # the folder's name has "topology" in it, and would make reasons of lines that only name a file
+        return judge(done.returncode, (done.stdout + done.stderr).replace(f"{folder}/", ""))
 
     def _prepare(self, folder: Path, disk: DiskState, conf: SlurmConf, lines: Sequence[str]) -> None:
         self.files.make_folder(folder / "state")
@@ -152,7 +157,10 @@ def rehearsal_conf(conf: SlurmConf, plugin: str | None, *, bare: bool = False) -
         yield f"TopologyPlugin={plugin}"
     for line in conf.lines:
         keys = {key for key, _ in line.pairs}
-        if keys & set(WHOLE_LINES):
+        if "nodename" in keys:
+            here = () if line.get("nodename") == "DEFAULT" else (("NodeAddr", "127.0.0.1"),)
+            yield joined((*(pair for pair in line.pairs if pair[0] not in ADDRESS_KEYS), *here))
+        elif keys & set(WHOLE_LINES):
             yield joined(line.pairs)
         elif "partitionname" in keys:
             yield joined(pair for pair in line.pairs if pair[0] in PARTITION_KEYS and pair[0] not in topology_keys)
