@@ -95,6 +95,7 @@ def test_reconfigure_hangs_or_fails(make_agent_lab: Make, slurm_version: str, ho
     assert lab.unit_of() == places
     assert lab.reconcile()["reason"] == "backing-off"
     hinder(lab, "nothing", "fail")
+    lab.configure()
     assert lab.reconcile(clock_offset=120)["reason"] == "changed"
 
 
