@@ -56,6 +56,10 @@ def test_life_under_systemd(installed: AgentLab) -> None:
     assert set(lab.unit_of().values()) == {"nn-leaf0", "nn-leaf1"}
     assert "id=AGENT018" not in journal(lab), "the hardened unit may rehearse"
 
+    assert there(lab, "/opt/slurm-topology/current/slurm_topology/agent/__pycache__"), (
+        "a look a minute compiles nothing"
+    )
+
     # HyperPod changes its file: the path unit sees it
     members = tree_of(lab.lab.nodes, 4)
     members[7] = members[7].moved_to(0)

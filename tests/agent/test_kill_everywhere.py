@@ -36,6 +36,17 @@ def assert_unharmed(lab: AgentLab, running: int, pending: int, where: str, tried
     assert (waiting.state, waiting.priority > 0) == ("PENDING", True), f"{waiting} after a kill at {where}"
 
 
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Print for everybody to see, also when the test passes."""
+
+    def print_anyhow(text: str) -> None:
+        with capsys.disabled():
+            print(f"\n{text}")
+
+    return print_anyhow
+
+
 def touched(lab: AgentLab) -> str:
     """Changes when the agent has changed anything: a file of Slurm's or of its own, or the slurmctld that runs."""
     script = f"cd / && find opt/slurm/etc {STATE[1:]} -type f ! -name lock -exec md5sum {{}} + 2>/dev/null | sort"
@@ -90,26 +101,30 @@ def kill_everywhere(lab: AgentLab, targets: tuple[Target, Target], *, first_pass
 
 
 @pytest.mark.parametrize("version", ["24.11"])
-def test_killed_at_every_point_while_the_plugin_changes(make_agent_lab: Make, version: str) -> None:
+def test_killed_at_every_point_while_the_plugin_changes(
+    make_agent_lab: Make, say: Callable[[str], None], version: str
+) -> None:
     """24.11, tree to block and back: two files and three states on the way."""
     lab = make_agent_lab(version, nodes=36)
     targets: tuple[Target, Target] = ((tree_of(NODES, 6), None), (blocks_of(NODES, 18), {"train": GB200}))
     points = kill_everywhere(lab, targets)
-    print(f"\nkilled at {points.total()} points, {version}: {dict(points)}")
+    say(f"killed at {points.total()} points, {version}: {dict(points)}")
     assert points.total() > 50
     assert {"create", "write", "fsync", "rename", "start", "during"} <= set(points)
 
 
-def test_killed_at_every_point_of_the_very_first_pass(make_agent_lab: Make) -> None:
+def test_killed_at_every_point_of_the_very_first_pass(make_agent_lab: Make, say: Callable[[str], None]) -> None:
     """24.11, tree to block and back, each time by an agent that remembers nothing."""
     lab = make_agent_lab("24.11", nodes=36)
     targets: tuple[Target, Target] = ((tree_of(NODES, 6), None), (blocks_of(NODES, 18), {"train": GB200}))
     points = kill_everywhere(lab, targets, first_pass=True)
-    print(f"\nkilled at {points.total()} points of a first pass, 24.11: {dict(points)}")
+    say(f"killed at {points.total()} points of a first pass, 24.11: {dict(points)}")
     assert points.total() > 50
 
 
-def test_killed_at_every_point_with_partitions_of_their_own_topology(make_agent_lab: Make) -> None:
+def test_killed_at_every_point_with_partitions_of_their_own_topology(
+    make_agent_lab: Make, say: Callable[[str], None]
+) -> None:
     """26.05, yaml, a partition's topology set live after the reconfigure."""
     partitions = (Partition("dev", default=True), Partition("train", NAMES[:18]), Partition("block", NAMES[18:]))
     lab = make_agent_lab("26.05", nodes=36, partitions=partitions)
@@ -120,6 +135,6 @@ def test_killed_at_every_point_with_partitions_of_their_own_topology(make_agent_
         ([*tree_of(NODES, 3)[:18], *gb], types),
     )
     points = kill_everywhere(lab, targets)
-    print(f"\nkilled at {points.total()} points, 26.05: {dict(points)}")
+    say(f"killed at {points.total()} points, 26.05: {dict(points)}")
     assert points.total() > 50
     assert "Topology=block" in lab.lab.scontrol("--oneliner", "show", "partition", "block")

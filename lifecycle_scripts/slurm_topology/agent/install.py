@@ -13,6 +13,7 @@ Everything lies under ``prefix`` (``/`` but in tests, and in an image that is be
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import os
 import shutil
@@ -122,8 +123,13 @@ class Installer:
         self.files.make_folder(partial / "bin")
         for program, text in (("slurm-topology", LAUNCHER), ("notify", NOTIFIER)):
             self.files.write_atomically(partial / "bin" / program, text, mode=0o755)
+        # the unit can't write byte code where its code is, and a look a minute shouldn't compile it each time
+        library = f"/opt/slurm-topology/{name}/slurm_topology"
+        compileall.compile_dir(partial / "slurm_topology", ddir=library, quiet=2)
         os.sync()
         self.files.rename(partial, final)
+        if self.prefix == Path("/"):
+            self.shell.launch([PYTHON, "-m", "compileall", "-qq", str(final / "vendor")])  # takes seconds: nobody waits
 
     def _copy_plan(self, bundle: Path) -> None:
         for name in PLAN_FILES:
