@@ -8,6 +8,8 @@ export PYTHONPATH := $(CURDIR)/tests
 # No colours and cursor tricks of others between our lines.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
+# aws-cdk-lib takes seconds to compile: done once, whatever the caller's environment says (.venv is the project's own).
+unexport PYTHONDONTWRITEBYTECODE
 
 RUN := .venv/bin/python
 CODE := constructs lifecycle_scripts tests benchmarks examples scripts $(wildcard docs/*.py) app.py
