@@ -38,6 +38,13 @@ def journal(lab: AgentLab) -> str:
     return lab.lab.run("journalctl", "--unit", "slurm-topology", "--output", "cat", "--no-pager").stdout
 
 
+def is_over(lab: AgentLab) -> bool:
+    """No pass runs, nor the look after it."""
+    units = ("slurm-topology.service", "slurm-topology-missed.service")
+    states = lab.lab.run("systemctl", "is-active", *units).stdout.split()
+    return not {"active", "activating", "deactivating", "reloading"} & set(states)
+
+
 @pytest.fixture
 def installed(make_agent_lab: Make, slurm_version: str) -> AgentLab:
     """A controller on which the lifecycle script has run, and the first pass too."""
@@ -103,6 +110,40 @@ def test_life_under_systemd(installed: AgentLab) -> None:
     assert lab.lab.controller.answers()
 
 
+def test_a_change_while_a_pass_is_ending_is_not_lost(installed: AgentLab) -> None:
+    """The path unit doesn't watch while its service is active: without a look afterwards only the timer would know."""
+    lab = installed
+    lab.lab.run("systemctl", "stop", "slurm-topology.timer", check=True)
+    wait_for(lambda: is_over(lab), "quiet", seconds=60)
+    # the pass has made its last look, and its unit hasn't ended: held there until the file has been changed
+    wait = "cd /var/lib/slurm-topology; touch ending; while test -e hold; do sleep 0.1; done"
+    held = f"[Service]\nExecStopPost=/bin/sh -c '{wait}'\n"
+    lab.lab.box.write_text("/etc/systemd/system/slurm-topology.service.d/zz-hold.conf", held)
+    lab.lab.box.write_text("/var/lib/slurm-topology/hold", "")
+    lab.lab.run("systemctl", "daemon-reload", check=True)
+    lab.lab.run("systemctl", "start", "--no-block", "slurm-topology.service", check=True)
+    wait_for(
+        lambda: there(lab, "/var/lib/slurm-topology/ending"),
+        "the pass is ending",
+        seconds=60,
+        explain=lambda: journal(lab),
+    )
+
+    members = tree_of(lab.lab.nodes, 4)
+    members[7] = members[7].moved_to(0)
+    lab.write_members(members)
+    lab.lab.run("rm", "/var/lib/slurm-topology/hold", check=True)
+    moved = lab.lab.nodes[7].name
+    wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "the change is in force", explain=lambda: journal(lab))
+
+    # and then all is quiet: no look follows another for ever
+    wait_for(lambda: is_over(lab), "quiet", seconds=60)
+    before = passes(lab)
+    assert lab.lab.run("systemctl", "start", "slurm-topology-missed.service").returncode == 0
+    wait_for(lambda: is_over(lab), "quiet", seconds=60)
+    assert passes(lab) == before
+
+
 PROBE = """
 exec >/var/lib/slurm-topology/probe
 for place in /etc /usr /root /srv /opt/slurm-topology /tmp /opt/slurm/etc; do
@@ -122,7 +163,7 @@ def test_the_unit_is_locked_in(installed: AgentLab) -> None:
     only_probe = "[Service]\nExecStart=\nExecStart=/bin/sh /srv/probe.sh\n"
     lab.lab.box.write_text("/etc/systemd/system/slurm-topology.service.d/zz-probe.conf", only_probe)
     lab.lab.box.write_text("/tmp/secret", "of somebody else")
-    wait_for(lambda: not lab.lab.run("systemctl", "is-active", "slurm-topology").stdout.startswith("activ"), "quiet")
+    wait_for(lambda: is_over(lab), "quiet")
     lab.lab.run("systemctl", "daemon-reload", check=True)
     lab.lab.run("systemctl", "start", "slurm-topology.service", check=True)
     said = lab.lab.box.read_text(f"{STATE}/probe")

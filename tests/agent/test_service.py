@@ -12,6 +12,7 @@ from slurm_topology.agent import service
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.files import Files
+from slurm_topology.agent.missed import request_if_missed
 from slurm_topology.agent.record import PassRecord
 from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.settle import settle
@@ -141,6 +142,17 @@ def test_patience_ends_and_the_timer_takes_over(monkeypatch: pytest.MonkeyPatch,
     service.serve(world, lambda _: None)
     assert clock.elapsed <= service.PATIENCE_SECONDS
     assert len(passes.at) == 5
+
+
+def test_at_its_end_it_notes_what_it_saw_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So a trigger after the last look is one that was missed; one before it isn't."""
+    passes = Passes(None)
+    world, _ = served(monkeypatch, tmp_path, passes)
+    passes.meanwhile = {1: world.request}
+    service.serve(world, lambda _: None)
+    assert not request_if_missed(world)
+    world.settings.resource_config.write_text("{}")
+    assert request_if_missed(world)
 
 
 def test_when_another_process_works_this_one_leaves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from aws_lambda.cluster_fake import ClusterFake, FakeNode
 from aws_lambda.service_fake import Refusal
 from slurm_topology.agent import learning
 from slurm_topology.agent.cloud import refresh
-from slurm_topology.agent.service import marks
+from slurm_topology.agent.missed import marks
 from slurm_topology.agent.zones import Facts, cluster_nodes, whom_to_ask
 from slurm_topology.core import parse_yaml, read_resource_config
 from slurm_topology.core.model import Capability, Tree

@@ -30,8 +30,8 @@ from slurm_topology.core.errors import CommandError, InputError
 
 __all__ = ["Installed", "Installer"]
 
-UNITS = ("slurm-topology.service", "slurm-topology.path", "slurm-topology.timer")
-STARTED_UNITS = UNITS[1:]
+STARTED_UNITS = ("slurm-topology.path", "slurm-topology.timer")
+UNITS = ("slurm-topology.service", "slurm-topology-missed.service", *STARTED_UNITS)
 PYTHON = "/usr/bin/python3"
 PLAN_FILES = ("topology_plan.json", "initial_topology.json")
 VERSIONS_KEPT = 2  # the one in use and the one before it

@@ -1,17 +1,18 @@
 """What systemd starts: passes until there is nothing left to do soon.
 
 A trigger that comes while a pass runs is not lost: HyperPod's file and the request mark are looked at before and
-after. What a pass wants to be asked again about within the minute (ceiling, backoff, a second look after a change) is
-waited for here; the timer is for the rest.
+after. One that comes later, while this process ends, is found by `missed`. What a pass wants to be asked again about
+within the minute (ceiling, backoff, a second look after a change) is waited for here; the timer is for the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from slurm_topology.agent.missed import marks, note_seen
 from slurm_topology.agent.reconcile import reconcile
 from slurm_topology.agent.record import PassRecord
-from slurm_topology.agent.settle import Signatures, settle, signatures
+from slurm_topology.agent.settle import Signatures, settle
 from slurm_topology.agent.world import World
 
 __all__ = ["serve"]
@@ -34,14 +35,8 @@ def serve(world: World, tell: Callable[[PassRecord], None]) -> PassRecord | None
         if marks(world) != before:
             continue
         if record.again_after_seconds is None or not _wait(world, before, record.again_after_seconds, end):
+            note_seen(world, before)
             return record
-
-
-def marks(world: World) -> Signatures:
-    """What is looked at to notice a trigger during a pass, or news from AWS after it."""
-    settings = world.settings
-    instances = settings.state_folder / "instances.json"
-    return signatures(world.files, [settings.resource_config, settings.plan, instances, world.request_file])
 
 
 def _wait(world: World, before: Signatures, seconds: float, end: float) -> bool:

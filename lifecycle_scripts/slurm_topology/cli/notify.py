@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from slurm_topology.agent.missed import request_if_missed
 from slurm_topology.cli._agent import add_settings, world_of
 
 __all__ = ["add_arguments", "run"]
@@ -15,8 +16,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names", nargs="*", metavar="NODE", help="ignored: strigger names the nodes, and the agent looks at all of them"
     )
 
+    parser.add_argument(
+        "--if-missed",
+        action="store_true",
+        help="only when something has changed since the agent looked last (systemd runs this after each pass)",
+    )
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Touch the request mark. systemd's path unit starts a pass; a pass that runs sees it at its end."""
-    world_of(arguments).request()
+    world = world_of(arguments)
+    if arguments.if_missed:
+        request_if_missed(world)
+    else:
+        world.request()
     return 0
