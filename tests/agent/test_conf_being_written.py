@@ -157,3 +157,14 @@ def test_the_plugin_line_waits_for_the_other_writer(tmp_path: Path) -> None:
     applier.write_step(Step(PLUGIN, "topology/tree"), conf)
     assert path.read_text() == CONF
     assert clock.slept == waited, "our own write is no reason to wait"
+
+
+@pytest.mark.parametrize("age", [1.0, 86_400.0])
+@pytest.mark.parametrize("broken", ["NodeName=ip-10-1-0-[5-\n", "Include nodes-of-another-team.conf\n"])
+def test_a_node_is_not_gone_because_its_line_could_not_be_read(broken: str, age: float) -> None:
+    """Whatever the file's age: what isn't read says nothing about the nodes that it would name."""
+    now = replace(seen(HALF, age), conf=read_slurm_conf("/e/slurm.conf", {"/e/slurm.conf": HALF + broken}.get))
+    wanted = compute(now, {}, opt_out=False)
+    assert wanted is not None
+    assert {node.name for node in wanted.inventory.nodes} == set(NAMES)
+    assert picture.draw(now, wanted, AgentState()).leaving == ()

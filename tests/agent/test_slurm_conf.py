@@ -52,6 +52,26 @@ def test_a_loop_of_includes_ends() -> None:
     assert len(read_slurm_conf("/srv/more.conf", FILES.get).nodes) < 20
 
 
+def test_what_cannot_be_read_is_named_and_the_rest_counts() -> None:
+    text = "NodeName=a[1-2]\nNodeName=b[1- NodeAddr=10.0.0.9\nInclude gone.conf\nInclude /srv/more.conf\n"
+    files = {"/e/slurm.conf": text, "/srv/more.conf": "Include /srv/more.conf\n"}
+    conf = read_slurm_conf("/e/slurm.conf", files.get)
+    assert [node.name for node in conf.nodes] == ["a1", "a2"]
+    gone, deep, names = conf.unread
+    assert gone == "/e/gone.conf, which /e/slurm.conf includes, isn't there"
+    assert "levels deep" in deep
+    assert names.startswith("NodeName=b[1- in /e/slurm.conf: ")
+    assert not conf.tells_all_nodes
+
+
+@pytest.mark.parametrize("text", ["", "ClusterName=x\n"])
+def test_without_any_node_line_the_nodes_are_not_told(text: str) -> None:
+    """All of them are dynamic, or configless clients; or the file is being written."""
+    conf = read_slurm_conf("/e/slurm.conf", lambda _: text)
+    assert conf.unread == ()
+    assert not conf.tells_all_nodes
+
+
 def test_no_file_is_an_error_that_names_it() -> None:
     with pytest.raises(InputError, match=r"/nowhere/slurm\.conf isn't there"):
         read_slurm_conf("/nowhere/slurm.conf", FILES.get)

@@ -96,15 +96,17 @@ def seed(seen: Observation, wanted: Wanted, *, opt_out: bool) -> Wanted:
 
 
 def nodes_to_place(seen: Observation) -> tuple[SlurmNode, ...]:
-    """The nodes after the next reconfigure: slurm.conf's, and the dynamic ones that slurmctld has now."""
+    """The nodes after the next reconfigure: slurm.conf's, and the dynamic ones that slurmctld has now.
+
+    Where slurm.conf couldn't be read in full, every node that slurmctld has now stays.
+    """
     live = {node.name: node for node in seen.slurm.nodes} if seen.slurm else {}
     static = seen.conf.nodes if seen.conf else ()
-    if not static:
-        return tuple(live.values())
+    all_told = seen.conf is not None and seen.conf.tells_all_nodes
     names = {node.name for node in static}
-    dynamic = (node for node in live.values() if node.name not in names and _is_dynamic(node))
+    others = (node for node in live.values() if node.name not in names and (not all_told or _is_dynamic(node)))
     listed = (live.get(node.name) or SlurmNode(node.name, node.address, node.hostname) for node in static)
-    return (*listed, *dynamic)
+    return (*listed, *others)
 
 
 def _is_dynamic(node: SlurmNode) -> bool:

@@ -34,6 +34,8 @@ __all__ = ["Observer", "disk_state", "in_force", "role_of"]
 # tell.
 USUAL_CONF_PATHS = ("/opt/slurm/etc/slurm.conf", "/etc/slurm/slurm.conf", "/usr/local/etc/slurm.conf")
 
+UNREAD_REMEDY = "mend the line; until then every node that slurmctld has keeps its place"
+
 Value = TypeVar("Value")
 
 
@@ -120,7 +122,10 @@ class Observer:
         candidates = [told or "", self.settings.slurm_conf, _conf_argument(daemon), self.conf_path_known]
         for path in [*filter(None, candidates), *USUAL_CONF_PATHS]:
             if self.files.signature(Path(path)) is not None:
-                return self._try("AGENT012", path, lambda path=path: read_slurm_conf(path, self._read))  # type: ignore[misc]
+                conf = self._try("AGENT012", path, lambda path=path: read_slurm_conf(path, self._read))  # type: ignore[misc]
+                for part in conf.unread if conf else ():
+                    self._say("AGENT012", path, f"not read in full: {part}", UNREAD_REMEDY)
+                return conf
         self._say(
             "AGENT012",
             "slurm.conf",

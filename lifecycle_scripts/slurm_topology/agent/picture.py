@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slurm_topology.agent import readback
-from slurm_topology.agent.compute import Wanted
+from slurm_topology.agent.compute import Wanted, nodes_to_place
 from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, flat_like
 from slurm_topology.agent.observation import Observation, SlurmView
 from slurm_topology.agent.state import AgentState
@@ -148,7 +148,7 @@ def disk_suspect(seen: Observation) -> bool:
         return False
     if text is None:
         return True  # the plugin is on and its file is missing: every job is rejected
-    nodes = {node.name for node in seen.conf.nodes} or {node.name for node in seen.slurm.nodes} if seen.slurm else None
+    nodes = {node.name for node in nodes_to_place(seen)} if seen.slurm else None
     findings = check.check_text(text, name, version, nodes, seen.conf.partition_topologies)
     return any(finding.severity is Severity.ERROR for finding in findings)
 
@@ -196,11 +196,13 @@ def _leaving(seen: Observation) -> Iterator[str]:
     The latter only while slurm.conf is young: it may have been read half-written, and a topology without these nodes
     would hold the jobs that need them.
     """
-    static = {node.name for node in seen.conf.nodes} if seen.conf else set()
+    if seen.conf is None or not seen.conf.tells_all_nodes:
+        return
+    static = {node.name for node in seen.conf.nodes}
     age, config = seen.conf_age_seconds, seen.resource_config
     young = age is not None and age < CONF_MEANT_SECONDS
     listed = {each.address for each in config.instances} if young and config is not None else set()
-    for node in seen.slurm.nodes if seen.slurm and static else ():
+    for node in seen.slurm.nodes if seen.slurm else ():
         dynamic = any(state.startswith("DYNAMIC") for state in node.states)
         busy = any(state in BUSY for state in node.states)
         if node.name not in static and not dynamic and (busy or not listed.isdisjoint(_addresses(node))):

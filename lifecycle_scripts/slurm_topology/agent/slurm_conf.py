@@ -2,7 +2,8 @@
 
 Syntax (man slurm.conf, and read_config.c / parse_config.c): `key=value` pairs, several to a line allowed; keys are
 case-insensitive; `#` starts a comment unless escaped; a trailing backslash continues the line; `Include FILE` is
-relative to the file's folder; the last of several equal keys wins.
+relative to slurm.conf's folder, also in an included file, and `%c` in it is the cluster's name; the last of several
+equal keys wins.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from slurm_topology.core import hostlist
@@ -31,6 +32,7 @@ INCLUDE_DEPTH = 8  # deeper is a loop
 NODE_LIMIT = 65_536  # hosts in one NodeName expression; Slurm's own MAX_RANGE
 PAIR = re.compile(r"""([A-Za-z][\w.]*)\s*=\s*("[^"]*"|\S*)""")
 INCLUDE = re.compile(r"\s*include\s+(\S+)", re.IGNORECASE)
+CLUSTER_NAME = re.compile(r"^\s*ClusterName\s*=\s*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
 PLUGIN = re.compile(r"(?i)((?:^|\s)TopologyPlugin\s*=\s*)(\"[^\"]*\"|[^\s#]*)")
 
 ReadText = Callable[[str], "str | None"]
@@ -65,6 +67,12 @@ class SlurmConf:
         Partition, ...
     ] = ()  # nodes None: named in a way that only Slurm can resolve; topology: on the line
     plugin_file: str | None = None  # the file with the TopologyPlugin line that wins
+    unread: tuple[str, ...] = ()  # what couldn't be read, in words: node lines, included files
+
+    @property
+    def tells_all_nodes(self) -> bool:
+        """Slurm has no other static nodes than ``nodes``: a node that isn't among them will be gone."""
+        return bool(self.nodes) and not self.unread
 
     def value(self, key: str) -> str | None:
         """The value of a cluster-wide key, in any case; the last one wins."""
@@ -87,15 +95,20 @@ def read_slurm_conf(path: str, read: ReadText) -> SlurmConf:
     text = read(path)
     if text is None:
         raise InputError(f"{path} isn't there: expected the slurm.conf that slurmctld runs with")
-    lines = tuple(_lines(path, text, read, 0))
+    reader = _Reader(posixpath.dirname(path), name[1] if (name := CLUSTER_NAME.search(text)) else "", read)
+    lines = tuple(reader.lines(path, text))
     nodes: list[ConfNode] = []
     plugin_file = None
     for line in lines:
         if (names := line.get("nodename")) and names.upper() != "DEFAULT":
-            nodes += _nodes(names, line)
+            try:
+                nodes += _nodes(names, line)
+            except HostListError as error:
+                reader.unread.append(f"NodeName={names} in {line.file}: {error}")
         if line.get("topologyplugin") is not None:
             plugin_file = line.file
-    return SlurmConf(path, lines, tuple(nodes), tuple(_partitions(lines, [node.name for node in nodes])), plugin_file)
+    partitions = tuple(_partitions(lines, [node.name for node in nodes]))
+    return SlurmConf(path, lines, tuple(nodes), partitions, plugin_file, tuple(reader.unread))
 
 
 def with_topology_plugin(text: str, plugin: str) -> str:
@@ -128,17 +141,32 @@ def joined(pairs: Iterable[tuple[str, str]]) -> str:
     return " ".join(f'{key}="{value}"' if " " in value else f"{key}={value}" for key, value in pairs)
 
 
-def _lines(path: str, text: str, read: ReadText, depth: int) -> Iterator[ConfLine]:
-    for line in _logical_lines(text):
-        if included := INCLUDE.match(line):
-            place = posixpath.join(posixpath.dirname(path), included[1])
-            inner = read(place) if depth < INCLUDE_DEPTH else None
-            if inner is not None:
-                yield from _lines(place, inner, read, depth + 1)
-            continue
-        pairs = tuple((match[1].lower(), match[2].strip('"')) for match in PAIR.finditer(line))
-        if pairs:
-            yield ConfLine(path, pairs)
+@dataclass
+class _Reader:
+    """One reading of slurm.conf with what it includes. ``unread``: what it couldn't."""
+
+    folder: str
+    cluster_name: str
+    read: ReadText
+    unread: list[str] = field(default_factory=list)
+
+    def lines(self, path: str, text: str, depth: int = 0) -> Iterator[ConfLine]:
+        for line in _logical_lines(text):
+            if included := INCLUDE.match(line):
+                yield from self._included(included[1], path, depth + 1)
+                continue
+            pairs = tuple((match[1].lower(), match[2].strip('"')) for match in PAIR.finditer(line))
+            if pairs:
+                yield ConfLine(path, pairs)
+
+    def _included(self, name: str, path: str, depth: int) -> Iterator[ConfLine]:
+        place = posixpath.join(self.folder, name.replace("%c", self.cluster_name))
+        text = self.read(place) if depth <= INCLUDE_DEPTH else None
+        if text is None:
+            why = "isn't there" if depth <= INCLUDE_DEPTH else f"is included more than {INCLUDE_DEPTH} levels deep"
+            self.unread.append(f"{place}, which {path} includes, {why}")
+        else:
+            yield from self.lines(place, text, depth)
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -164,13 +192,13 @@ def _without_comment(line: str) -> str:
 
 
 def _nodes(names: str, line: ConfLine) -> list[ConfNode]:
-    """A node line's nodes; NodeHostName and NodeAddr default to the name, in that order (man slurm.conf)."""
-    try:
-        expanded = hostlist.expand(names, NODE_LIMIT)
-        hosts = _same_length(line.get("nodehostname"), expanded, expanded)
-        addresses = _same_length(line.get("nodeaddr"), expanded, hosts)
-    except HostListError:
-        return []  # slurmctld doesn't run with such a line; when it does run, its own answer tells the nodes
+    """A node line's nodes; NodeHostName and NodeAddr default to the name, in that order (man slurm.conf).
+
+    Raises HostListError when the names can't be expanded; what can't be of the other two is left to the default.
+    """
+    expanded = hostlist.expand(names, NODE_LIMIT)
+    hosts = _same_length(line.get("nodehostname"), expanded, expanded)
+    addresses = _same_length(line.get("nodeaddr"), expanded, hosts)
     return [ConfNode(*node) for node in zip(expanded, hosts, addresses, strict=True)]
 
 
@@ -199,7 +227,10 @@ def _members(text: str | None, nodes: list[str]) -> tuple[str, ...] | None:
 def _same_length(text: str | None, names: list[str], default: list[str]) -> list[str]:
     if text is None:
         return default
-    expanded = hostlist.expand(text, NODE_LIMIT)
+    try:
+        expanded = hostlist.expand(text, NODE_LIMIT)
+    except HostListError:
+        return default
     if len(expanded) == 1:
         return expanded * len(names)
     return expanded if len(expanded) == len(names) else default
