@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurm_topology.core.block_size import block_counts, feasible_base, largest_job, lower
+from slurm_topology.core.block_rule import block_fit, largest_fit
+from slurm_topology.core.block_size import block_counts, feasible_base, lower
 from slurm_topology.core.blocks import build_blocks, levels
-from slurm_topology.core.model import Block, Node, Placement
+from slurm_topology.core.model import Block, Blocks, Node, Placement
 from slurm_topology.core.places import places_of
 
 from .clusters import ids, tree_cluster, ultra_cluster
@@ -115,4 +116,19 @@ def test_levels() -> None:
 )
 def test_higher_levels_refuse_large_jobs(sizes: tuple[int, ...], counts: list[int], largest: int) -> None:
     """Tried on slurmctld 24.11.5 and 26.05.5."""
-    assert largest_job(sizes, counts) == largest
+    assert largest_fit(Blocks(sizes), counts) == largest
+
+
+@settings(max_examples=400)
+@given(
+    base=st.integers(1, 5),
+    spans=st.lists(st.sampled_from([2, 4, 8, 16]), unique=True, max_size=3),
+    unset=st.booleans(),
+    counts=st.lists(st.integers(0, 7), max_size=20),
+)
+def test_the_largest_job_is_the_largest_that_fits(base: int, spans: list[int], unset: bool, counts: list[int]) -> None:
+    """By trying each size; tests/slurmctld/test_largest_job.py asks slurmctld."""
+    sizes = () if unset else (base, *(base * span for span in sorted(spans)))
+    blocks = Blocks(sizes, tuple(Block(f"b{n}", ("n",) * count) for n, count in enumerate(counts)))
+    possible = [size for size in range(1, sum(counts) + 1) if block_fit(blocks, counts, size).fits]
+    assert largest_fit(blocks, counts) == max(possible, default=0)

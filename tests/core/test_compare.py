@@ -246,14 +246,18 @@ def test_many_moves_are_cut_in_words_but_not_in_data() -> None:
         (conf(OLD.replace("SwitchName=r Switches=s,c\n", "")).topologies[0].body, None, 8),
         (conf(OLD.replace("SwitchName=r Switches=s,c\n", "")).topologies[0].body, ["n1", "n9", "n10", "x"], 2),
         (Tree(), None, 0),
-        (blocks("x:n1 n2", "y:n3 n4", "z:n4"), None, 4),
-        (blocks("x:n1 n2", "y:n3 n4"), ["n1", "n4", "n9"], 2),
+        (blocks("x:n1 n2", "y:n3 n4", "z:n4", sizes=(2,)), None, 4),
+        (blocks("x:n1 n2", "y:n3 n4"), None, 2),
+        (blocks("x:n1 n2", "y:n3 n4"), ["n1", "n4", "n9"], 1),
+        (blocks("x:n1 n2", "y:n3 n4", sizes=(2,)), ["n1", "n4", "n9"], 1),
+        (blocks("x:n1 n2", "y:n3 n4", sizes=(1,)), ["n1", "n4", "n9"], 2),
+        (blocks("x:n1 n2", "y:n3 n4", "z:n5 n6", sizes=(2, 4)), None, 4),
         (Flat(), None, None),
         (Flat(), ["n1", "n2"], 2),
     ],
 )
 def test_the_largest_job(body: Tree | Blocks | Flat, nodes: list[str] | None, largest: int | None) -> None:
-    """Jobs stay below one root of a tree and use any blocks."""
+    """Jobs stay below one root of a tree, and in blocks within Slurm's rule."""
     assert largest_job(body, nodes) == largest
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from slurm_lab import Lab, Level, make_nodes
-from slurm_topology.core.explain.block_rule import block_fit
+from slurm_topology.core.block_rule import block_fit
 from slurm_topology.core.hostlist import fold
 from slurm_topology.core.model import Block, Blocks
 

@@ -8,7 +8,8 @@ import pytest
 
 from slurm_lab import Lab, Level, make_nodes
 from slurm_topology.core import render_conf, render_yaml
-from slurm_topology.core.block_size import feasible_base, largest_job
+from slurm_topology.core.block_rule import largest_fit
+from slurm_topology.core.block_size import feasible_base
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, NamedTopology
 
 pytestmark = pytest.mark.slurm
@@ -58,4 +59,6 @@ def test_a_second_level_refuses_large_jobs(make_lab: Callable[..., Lab], version
     assert refused(lab, range(1, 21)) == []
     lab.write_topology(rendered(version, names, counts, (4, 8, 16)))
     assert lab.reconfigure().accepted
-    assert refused(lab, range(1, 21)) == list(range(largest_job((4, 8, 16), counts) + 1, 21)) == [17, 18, 19, 20]
+    assert (
+        refused(lab, range(1, 21)) == list(range(largest_fit(Blocks((4, 8, 16)), counts) + 1, 21)) == [17, 18, 19, 20]
+    )

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from .blocks import levels
 from .places import Places
 
-__all__ = ["block_counts", "feasible_base", "largest_job", "lower"]
+__all__ = ["block_counts", "feasible_base", "lower"]
 
 
 def block_counts(places: Places) -> list[int]:
@@ -39,13 +39,3 @@ def feasible_base(wanted: int, counts: Sequence[int]) -> int:
 def lower(sizes: tuple[int, ...], base: int) -> tuple[int, ...]:
     """The same number of levels from a lower base; unchanged when it isn't lower."""
     return sizes if base >= sizes[0] else levels(base, len(sizes))
-
-
-def largest_job(sizes: tuple[int, ...], counts_in_order: Sequence[int]) -> int:
-    """Nodes that one job can have: those of whole aggregates of the highest level, in file order.
-
-    Seen with 5 blocks of 17: BlockSizes=17 takes -N85, BlockSizes=17,34,68 takes -N68 and refuses -N69.
-    """
-    blocks_in_aggregate = sizes[-1] // sizes[0]
-    whole = len(counts_in_order) // blocks_in_aggregate * blocks_in_aggregate
-    return sum(counts_in_order[:whole]) if whole else sum(counts_in_order)

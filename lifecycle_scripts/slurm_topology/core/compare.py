@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
+from .block_rule import largest_fit
 from .compare_units import below, diff_topology
 from .difference import Difference, LargestJob, TopologyDifference
 from .model import Blocks, ClusterTopology, Flat, NamedTopology, Tree
@@ -61,19 +62,27 @@ def diff(
 def largest_job(body: _Body, nodes: Collection[str] | None = None) -> int | None:
     """The most nodes that one job can have, out of ``nodes`` (None: all in the topology).
 
-    A tree's job stays below one root, a job in blocks may use all blocks, and under a flat topology there is no limit:
-    None, when ``nodes`` doesn't give one.
+    A tree's job stays below one root, a job in blocks follows Slurm's block rule, and under a flat topology there is
+    no limit: None, when ``nodes`` doesn't give one.
     """
     if isinstance(body, Flat):
         return None if nodes is None else len(set(nodes))
+    wanted = None if nodes is None else frozenset(nodes)
     if isinstance(body, Blocks):
-        sets = [frozenset(node for block in body.blocks for node in block.nodes)]
-    else:
-        sets = list(below(body).values())
-    if nodes is not None:
-        wanted = frozenset(nodes)
-        sets = [members & wanted for members in sets]
-    return max(map(len, sets), default=0)
+        return largest_fit(body, _counts(body, wanted))
+    sets = below(body).values()
+    return max((len(members if wanted is None else members & wanted) for members in sets), default=0)
+
+
+def _counts(blocks: Blocks, wanted: frozenset[str] | None) -> list[int]:
+    """How many nodes each block has of those that are wanted; a node of two blocks counts in the first."""
+    seen: set[str] = set()
+    counts = []
+    for block in blocks.blocks:
+        members = set(block.nodes) - seen
+        seen |= members
+        counts.append(len(members if wanted is None else members & wanted))
+    return counts
 
 
 def _largest(topology: ClusterTopology, partition: str, nodes: Collection[str] | None) -> int | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .block_size import block_counts, feasible_base, largest_job, lower
+from .block_rule import largest_fit
+from .block_size import block_counts, feasible_base, lower
 from .blocks import build_blocks
 from .members import EVERYBODY, Members, recall
 from .model import (
@@ -151,7 +152,7 @@ def _blocks(places: Places, name: str, sizes: tuple[int, ...], findings: list[Fi
         return Flat()
     blocks, more = build_blocks(places, sizes)
     findings += more
-    limit = largest_job(sizes, [len(block.nodes) for block in blocks.blocks])
+    limit = largest_fit(blocks, [len(block.nodes) for block in blocks.blocks])
     if limit < _count(places):
         findings.append(_large_jobs_refused(name, sizes, limit, _count(places)))
     return blocks
@@ -240,7 +241,6 @@ def _large_jobs_refused(name: str, sizes: tuple[int, ...], limit: int, nodes: in
         Severity.WARNING,
         name,
         f"with block sizes {', '.join(map(str, sizes))}, jobs of more than {limit} of the {nodes} nodes are "
-        "refused: the other blocks don't make up a whole "
-        f"aggregate of {sizes[-1]}",
+        f"refused: blocks that don't make up a whole aggregate of {sizes[-1]} are closed to them",
         f"use the block size {sizes[0]} alone",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from ..block_rule import block_fit
 from ..model import Blocks, NamedTopology, TopologyKind
-from .block_rule import block_fit
 from .context import Context
 from .forest import Forest
 from .score import Place, best_place

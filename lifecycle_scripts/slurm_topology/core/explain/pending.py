@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from ..block_rule import BlockFit, block_fit
 from ..model import Blocks, NamedTopology, TopologyKind
-from .block_rule import BlockFit, block_fit
 from .context import Context
 from .facts import Job
 from .forest import Forest

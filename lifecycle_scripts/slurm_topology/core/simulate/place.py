@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from ..explain.block_rule import block_fit
+from ..block_rule import block_fit, sizes_in_force
 from ..explain.forest import Forest, forest_of
 from ..explain.score import best_place
 from ..model import Blocks, Flat, NamedTopology
@@ -67,7 +67,7 @@ def _in_blocks(blocks: Blocks, forest: Forest, free: Collection[str], count: int
     fit = block_fit(blocks, [len(nodes) for nodes in free_in], count)
     if not fit.fits:
         return None
-    base = blocks.block_sizes[0] if blocks.block_sizes else max(map(len, free_in), default=1)
+    base = sizes_in_force(blocks)[0]
     rooms = list(_rooms(free_in, max(1, fit.level_nodes // base), max(1, fit.piece_nodes // base), fit.pieces))
     if count > fit.level_nodes:  # larger than the largest level: as few of its aggregates as hold it
         rooms = [[node for room in sorted(rooms, key=len, reverse=True)[: fit.pieces] for node in room]]

@@ -1,6 +1,7 @@
 """When topology/block lets a job start: Slurm's rule, in terms of the free nodes of each block.
 
-Found by trials, the same on 24.11.5 and 26.05.5 (tests/explain/test_block_rule.py asks both for random cases):
+Found by trials, the same on 24.11.5 and 26.05.5 (tests/explain/test_block_rule.py and
+tests/slurmctld/test_largest_job.py ask both for random cases):
 
 * a job up to the base size sits in one block
 * a larger one sits in one aggregate of the smallest level that could hold it (a short one at the end of the file
@@ -17,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..model import Blocks
+from .model import Blocks
 
-__all__ = ["BlockFit", "block_fit"]
+__all__ = ["BlockFit", "block_fit", "largest_fit", "sizes_in_force"]
+
+_LEVELS_UNSET = 5  # levels in force when the file has no BlockSizes
 
 
 class BlockFit(NamedTuple):
@@ -35,10 +38,9 @@ class BlockFit(NamedTuple):
 
 def block_fit(blocks: Blocks, free: Sequence[int], count: int, segment: int | None = None) -> BlockFit:
     """``free``: free nodes of each block, in file order; ``count``: nodes of the job (a multiple of ``segment``)."""
-    base = (
-        blocks.block_sizes[0] if blocks.block_sizes else max((len(block.nodes) for block in blocks.blocks), default=1)
-    )
-    spans = sorted({1, *(size // base for size in blocks.block_sizes if size >= base)})
+    sizes = sizes_in_force(blocks)
+    base = sizes[0]
+    spans = sorted({1, *(size // base for size in sizes if size >= base)})
     size = segment or count
     span = next((span for span in spans if span * base >= size), None)
     if span is None:
@@ -51,6 +53,30 @@ def block_fit(blocks: Blocks, free: Sequence[int], count: int, segment: int | No
     else:
         most, wanted = max(rooms, default=0), count
     return BlockFit(most >= wanted, span * base, most, wanted, limit, piece * base)
+
+
+def largest_fit(blocks: Blocks, free: Sequence[int]) -> int:
+    """The most nodes that one job can have; ``free`` as for ``block_fit``. Smaller jobs may be refused all the same.
+
+    What the rule finds for a job of some size bounds what it finds for all smaller ones; only jobs above the top level
+    can find less than the largest one below it, because the blocks that make up no whole aggregate are closed to them.
+    """
+    count = sum(free)
+    while count:
+        fit = block_fit(blocks, free, count)
+        if fit.fits:
+            return count
+        count = max(fit.most, fit.level_nodes if count > fit.level_nodes else 0)
+    return 0
+
+
+def sizes_in_force(blocks: Blocks) -> tuple[int, ...]:
+    """The block sizes, base first. Without any, slurmctld makes the nodes of the first block that has some the base,
+    and four levels above it are in force (trials, both versions): base·2 to base·16."""
+    if blocks.block_sizes:
+        return (max(1, blocks.block_sizes[0]), *blocks.block_sizes[1:])
+    base = next((len(block.nodes) for block in blocks.blocks if block.nodes), 1)
+    return tuple(base << level for level in range(_LEVELS_UNSET))
 
 
 def _above_the_top(free: Sequence[int], count: int, top: int, base: int) -> BlockFit:
