@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
-from typing import Any
-
-from aws_cdk import CustomResource, Stack
-from aws_cdk import aws_iam as iam
+from aws_cdk import CustomResource
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from . import _assets, permissions
-from ._handler import HandlerOptions, make_handler, service_timeout
+from ._handler import Handler, HandlerOptions, fingerprint
 from ._render import topology_group
 from ._spec import ClusterSpec
 
 __all__ = ["Deployment"]
+
+_PURPOSE = "Plans and describes the topology of a HyperPod Slurm cluster during deployments"
 
 
 class Deployment:
@@ -36,11 +32,10 @@ class Deployment:
         self._bucket = bucket
         self.prefix_root = f"hyperpod-slurm/{scope.node.addr[-8:]}"
         self._bundle = _assets.build_bundle(spec.lifecycle.folder, spec.lifecycle.script)
-        self._code = _assets.build_handler()
         self._asset = s3_assets.Asset(
             scope, "Bundle", path=str(self._bundle.path), asset_hash=self._bundle.content_hash
         )
-        self._handler = make_handler(scope, self._code, options)
+        self._handler = Handler(scope, options, _PURPOSE)
         self._groups = [topology_group(group) for group in spec.groups]
         self.plan = self._make_plan()
 
@@ -51,7 +46,7 @@ class Deployment:
 
     def make_initial_topology(self, cluster: sagemaker.CfnCluster) -> CustomResource:
         """The resource that looks at the cluster's nodes once they are there."""
-        policy = permissions.allow_describing(self._scope, self._role, cluster.attr_cluster_arn)
+        policy = permissions.allow_describing(self._scope, self._handler.role, cluster.attr_cluster_arn)
         properties = {
             "ClusterName": cluster.attr_cluster_arn,  # SageMaker takes either wherever it asks for a name
             "LifecycleBucket": self._bucket.bucket_name,
@@ -59,15 +54,9 @@ class Deployment:
             "PlanSha256": self.plan.get_att_string("PlanSha256"),
             "Groups": self._groups,
         }
-        resource = self._custom_resource("InitialTopology", "Custom::HyperPodSlurmInitialTopology", properties)
+        resource = self._handler.custom_resource("InitialTopology", "Custom::HyperPodSlurmInitialTopology", properties)
         resource.node.add_dependency(policy)
         return resource
-
-    @property
-    def _role(self) -> iam.Role:
-        role = self._handler.role
-        assert isinstance(role, iam.Role)  # noqa: S101 - make_handler gave it
-        return role
 
     def _make_plan(self) -> CustomResource:
         topology, version = self._spec.topology, self._spec.slurm_version
@@ -82,10 +71,11 @@ class Deployment:
         }
         # Not by the counts: the prefix is in every group's SourceS3Uri, so each scale would update all of them.
         lasting = {**wanted, "Groups": [{**group, "Count": None} for group in self._groups]}
-        content = _hash(Stack.of(self._scope), {"bundle": self._bundle.content_hash, **lasting})
+        content = fingerprint(self._scope, {"bundle": self._bundle.content_hash, **lasting})
         self._prefix = f"{self.prefix_root}/{content[:16]}"
         bundle = (self._asset.s3_bucket_name, self._asset.s3_object_key)
-        permissions.allow_handler(self._role, bundle, self._bucket, self.prefix_root, _training_plans(self._spec))
+        plans = _training_plans(self._spec)
+        permissions.allow_handler(self._handler.role, bundle, self._bucket, self.prefix_root, plans)
         properties = {
             "BundleBucket": bundle[0],
             "BundleKey": bundle[1],
@@ -93,25 +83,9 @@ class Deployment:
             "LifecyclePrefix": self._prefix,
             **wanted,
         }
-        return self._custom_resource("TopologyPlan", "Custom::HyperPodSlurmTopologyPlan", properties)
-
-    def _custom_resource(self, id: str, type: str, properties: Mapping[str, Any]) -> CustomResource:  # noqa: A002
-        """CloudFormation runs a custom resource again only when a property changes: so new code changes one."""
-        fingerprint = _hash(Stack.of(self._scope), {"code": self._code.content_hash, **properties})
-        return CustomResource(
-            self._scope,
-            id,
-            service_token=self._handler.function_arn,
-            resource_type=type,
-            service_timeout=service_timeout(),
-            properties={**properties, "Fingerprint": fingerprint},
-        )
+        return self._handler.custom_resource("TopologyPlan", "Custom::HyperPodSlurmTopologyPlan", properties)
 
 
 def _training_plans(spec: ClusterSpec) -> list[str]:
     arns = [group.capacity.training_plan_arn for group in spec.compute_groups]
     return list(dict.fromkeys(arn for arn in arns if arn is not None))
-
-
-def _hash(stack: Stack, content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(stack.resolve(content), sort_keys=True).encode()).hexdigest()

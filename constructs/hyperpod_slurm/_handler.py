@@ -1,19 +1,23 @@
-"""The Lambda function behind the custom resources."""
+"""The Lambda function behind custom resources, and the custom resources that it answers."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from . import permissions
-from ._assets import BuiltAsset
+from . import _assets, permissions
 
-__all__ = ["HandlerOptions", "make_handler", "service_timeout"]
+__all__ = ["Handler", "HandlerOptions", "fingerprint"]
 
 # The plan takes seconds; the initial topology of 6,758 nodes takes about 70 pages and as many node descriptions as
 # there are nodes, at SageMaker's rate limits.
@@ -23,14 +27,9 @@ _HANDLER_MINUTES = 15
 _SERVICE_MINUTES = 20
 
 
-def service_timeout() -> Duration:
-    """How long CloudFormation waits for an answer."""
-    return Duration.minutes(_SERVICE_MINUTES)
-
-
 @dataclass(frozen=True, kw_only=True)
 class HandlerOptions:
-    """Settings of the Lambda function that plans and describes the topology during deployments."""
+    """Settings of a Lambda function that runs during deployments: the one that plans the topology, or a network's."""
 
     log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH
     tracing: lambda_.Tracing = lambda_.Tracing.DISABLED
@@ -40,28 +39,49 @@ class HandlerOptions:
     vpc_subnets: ec2.SubnetSelection | None = None
 
 
-def make_handler(scope: Construct, code: BuiltAsset, options: HandlerOptions) -> lambda_.Function:
-    """One function, its role and its log group."""
-    log_group = logs.LogGroup(
-        scope,
-        "HandlerLog",
-        retention=options.log_retention,
-        removal_policy=RemovalPolicy.DESTROY,
-    )
-    return lambda_.Function(
-        scope,
-        "Handler",
-        description="Plans and describes the topology of a HyperPod Slurm cluster during deployments",
-        code=lambda_.Code.from_asset(str(code.path), asset_hash=code.content_hash),
-        handler="slurm_topology.aws_lambda.handler.handle",
-        runtime=lambda_.Runtime.PYTHON_3_14,
-        memory_size=512,
-        timeout=Duration.minutes(_HANDLER_MINUTES),
-        role=permissions.make_handler_role(
-            scope, log_group, in_vpc=options.vpc is not None, traced=options.tracing is not lambda_.Tracing.DISABLED
-        ),
-        log_group=log_group,
-        tracing=options.tracing,
-        vpc=options.vpc,
-        vpc_subnets=options.vpc_subnets,
-    )
+class Handler:
+    """One function, its role and its log group, made in ``scope``; ``purpose`` describes them to people."""
+
+    def __init__(self, scope: Construct, options: HandlerOptions, purpose: str) -> None:
+        self._scope = scope
+        self._code = _assets.build_handler()
+        log_group = logs.LogGroup(
+            scope,
+            "HandlerLog",
+            retention=options.log_retention,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        in_vpc, traced = options.vpc is not None, options.tracing is not lambda_.Tracing.DISABLED
+        self.role: iam.Role = permissions.make_handler_role(scope, log_group, purpose, in_vpc=in_vpc, traced=traced)
+        self._function = lambda_.Function(
+            scope,
+            "Handler",
+            description=purpose,
+            code=lambda_.Code.from_asset(str(self._code.path), asset_hash=self._code.content_hash),
+            handler="slurm_topology.aws_lambda.handler.handle",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            memory_size=512,
+            timeout=Duration.minutes(_HANDLER_MINUTES),
+            role=self.role,
+            log_group=log_group,
+            tracing=options.tracing,
+            vpc=options.vpc,
+            vpc_subnets=options.vpc_subnets,
+        )
+
+    def custom_resource(self, id: str, type: str, properties: Mapping[str, Any]) -> CustomResource:  # noqa: A002
+        """CloudFormation runs a custom resource again only when a property changes: so new code changes one."""
+        content = {"code": self._code.content_hash, **properties}
+        return CustomResource(
+            self._scope,
+            id,
+            service_token=self._function.function_arn,
+            resource_type=type,
+            service_timeout=Duration.minutes(_SERVICE_MINUTES),
+            properties={**properties, "Fingerprint": fingerprint(self._scope, content)},
+        )
+
+
+def fingerprint(scope: Construct, content: Mapping[str, Any]) -> str:
+    """SHA-256 of ``content``, tokens as the references that the template has."""
+    return hashlib.sha256(json.dumps(Stack.of(scope).resolve(content), sort_keys=True).encode()).hexdigest()

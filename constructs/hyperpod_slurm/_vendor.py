@@ -24,7 +24,7 @@ _NODE_PYTHON = (3, 10)
 # Service (as botocore's data folder names it) → operations that slurm_topology.aws calls.
 OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "cloudwatch": ("PutMetricData",),
-    "ec2": ("DescribeInstanceTopology", "DescribeInstanceTypes"),
+    "ec2": ("DescribeInstanceTopology", "DescribeInstanceTypes", "DescribeManagedPrefixLists"),
     "s3": ("GetObject", "HeadObject", "ListObjectsV2", "PutObject"),
     "sagemaker": (
         "DescribeCluster",

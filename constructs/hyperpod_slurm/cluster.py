@@ -99,14 +99,14 @@ class SlurmCluster(ClusterBase):
         :param controller_role: of the controller; default: ``execution_role`` when given, else a new one.
         :param encryption_key: for volumes and the lifecycle bucket; default: keys that AWS manages.
         :param access_logs_bucket: for access logs of a new lifecycle bucket; default: no access logs.
-        :param handler: settings of the Lambda function behind the custom resources.
+        :param handler: settings of the Lambda function behind the custom resources, and of a new network's.
         :param removal_policy: of a new lifecycle bucket; with DESTROY it is emptied.
         """
         super().__init__(scope, id, physical_name=cluster_name)
         if network is not None and vpc is not None:
             raise ValueError("vpc is short for a network around it: give network or vpc, got both")
         self.instance_groups = tuple(instance_groups)
-        self.network = network or ClusterNetwork(self, "Network", vpc=vpc)
+        self.network = network or ClusterNetwork(self, "Network", vpc=vpc, handler=None if vpc else handler)
         self.security_groups = self.network.security_groups
         self._encryption_key = encryption_key
         self._lifecycle = lifecycle or Lifecycle.extend()

@@ -8,12 +8,16 @@ import jsii
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from . import _security_group, permissions
+from ._handler import Handler, HandlerOptions
 from ._vpc import NewVpc
 
 __all__ = ["ClusterNetwork", "subnet_cidr", "subnet_zone"]
 
 # What nodes call: lifecycle logs and Session Manager (HyperPod itself), and the APIs that the topology agent asks.
 _ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "monitoring", "sts")
+_S3 = ec2.GatewayVpcEndpointAwsService.S3
+_PURPOSE = "Finds the prefix list of S3 for the network of a HyperPod Slurm cluster during deployments"
 
 
 @jsii.implements(ec2.IConnectable)
@@ -23,9 +27,13 @@ class ClusterNetwork(Construct):
     Made new (the default): one private subnet in one Availability Zone, because EFA does not cross zones, with room
     for the 32 addresses of each P5 instance; a gateway endpoint for S3 and interface endpoints for what else nodes
     call; no way to the internet unless ``internet_access`` asks for it; and a security group that allows all traffic
-    to itself, as EFA needs. It has no open egress: only HTTPS, for S3.
+    to itself, as EFA needs, and HTTPS to S3. It has no open egress: rules know S3 by its prefix list, whose id a small
+    Lambda function asks EC2 for during the deployment.
 
-    With ``vpc``: the subnets and security groups that are given, and a new security group when none is given.
+    With ``vpc``: the subnets and security groups that are given, and a new security group when none is given. Nobody
+    knows by which way nodes reach AWS there, so that one also lets HTTPS out to wherever the subnet has a route.
+
+    To let nodes out to more, add a rule: ``network.connections.allow_to(…)``.
     """
 
     def __init__(
@@ -42,6 +50,7 @@ class ClusterNetwork(Construct):
         internet_access: bool = False,
         s3_prefix_list_id: str | None = None,
         owner_account: str | None = None,
+        handler: HandlerOptions | None = None,
     ) -> None:
         """Make the network, or wrap one that exists.
 
@@ -52,9 +61,11 @@ class ClusterNetwork(Construct):
         :param availability_zone: of the new subnet, such as ``us-west-2d``; default: the first zone of the region.
         :param availability_zone_id: the same by its id, such as ``usw2-az4``: training plans name zones so.
         :param internet_access: adds a NAT gateway to the new VPC, and lets nodes reach the internet by HTTP and HTTPS.
-        :param s3_prefix_list_id: the region's prefix list of S3 (``aws ec2 describe-managed-prefix-lists``). Given, the
-            new security group allows HTTPS to S3 alone; by default to anywhere that the subnet has a route to.
+        :param s3_prefix_list_id: the region's prefix list of S3 (``aws ec2 describe-managed-prefix-lists``), for HTTPS
+            from the new security group. Default: a new VPC without ``internet_access`` finds it during the deployment,
+            by a Lambda function of its own; otherwise HTTPS is allowed to wherever the subnet has a route.
         :param owner_account: of a ``vpc`` that another account shares with this one; default: this account.
+        :param handler: settings of that Lambda function.
         """
         super().__init__(scope, id)
         if vpc is None:
@@ -62,6 +73,9 @@ class ClusterNetwork(Construct):
         else:
             new = {"availability_zone": availability_zone, "availability_zone_id": availability_zone_id}
             _refuse("a new VPC, got a vpc of your own", **new, internet_access=internet_access)
+        finds_s3 = vpc is None and not (internet_access or s3_prefix_list_id or security_groups)
+        if not finds_s3:
+            _refuse("a new VPC that has to find S3's prefix list", handler=handler)
         self.owner_account = owner_account
         self._made: NewVpc | None = None
         if vpc is None:
@@ -69,13 +83,15 @@ class ClusterNetwork(Construct):
             vpc, subnets = self._made.vpc, [self._made.subnet]
         self.vpc = vpc
         self.subnets: Sequence[ec2.ISubnet] = list(subnets) or _first_private(vpc)
+        if finds_s3:
+            s3_prefix_list_id = self._find_s3_prefix_list(handler or HandlerOptions())
         self.security_groups: Sequence[ec2.ISecurityGroup] = list(security_groups) or [
             _new_security_group(self, vpc, internet_access, s3_prefix_list_id)
         ]
         self._connections = ec2.Connections(security_groups=list(self.security_groups))
         self._has_endpoints = self._made is not None and not internet_access
         if self._made is not None:
-            vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+            vpc.add_gateway_endpoint("S3", service=_S3)
         for name in _ENDPOINTS:
             self.add_endpoint(name)
 
@@ -113,6 +129,13 @@ class ClusterNetwork(Construct):
             return ec2.SubnetSelection(subnets=self._made.database_subnets())
         return ec2.SubnetSelection(subnets=self.vpc.private_subnets or self.vpc.isolated_subnets)
 
+    def _find_s3_prefix_list(self, options: HandlerOptions) -> str:
+        """Its id, known at deploy time: no attribute of the endpoint has it, and AWS publishes no table."""
+        handler = Handler(self, options, _PURPOSE)
+        permissions.allow_prefix_lists(handler.role)
+        found = handler.custom_resource("S3PrefixList", "Custom::HyperPodSlurmS3PrefixList", {"ServiceName": _S3.name})
+        return found.get_att_string("PrefixListId")
+
 
 def _refuse(needed: str, **given: object) -> None:
     """What would be ignored is an error."""
@@ -145,18 +168,11 @@ def subnet_zone(subnet: ec2.ISubnet) -> str | None:
 def _new_security_group(
     scope: Construct, vpc: ec2.IVpc, internet_access: bool, s3_prefix_list_id: str | None
 ) -> ec2.SecurityGroup:
-    group = ec2.SecurityGroup(
-        scope,
-        "SecurityGroup",
-        vpc=vpc,
-        description="Nodes of a HyperPod Slurm cluster: all traffic among themselves, as EFA needs",
-        allow_all_outbound=False,  # EFA health checks can fail beside an open egress rule (HyperPod's prerequisites)
-    )
-    group.add_ingress_rule(group, ec2.Port.all_traffic(), "EFA and Slurm between nodes")
-    group.add_egress_rule(group, ec2.Port.all_traffic(), "EFA and Slurm between nodes")
-    s3 = ec2.Peer.any_ipv4() if s3_prefix_list_id is None else ec2.Peer.prefix_list(s3_prefix_list_id)
-    group.add_egress_rule(s3, ec2.Port.HTTPS, "S3, by way of the gateway endpoint")
+    group = _security_group.make_security_group(scope, vpc)
+    if s3_prefix_list_id is not None:
+        _security_group.allow_s3(group, s3_prefix_list_id)
+    if internet_access or s3_prefix_list_id is None:
+        _security_group.allow_https_anywhere(group)
     if internet_access:
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "Internet")
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.HTTP, "Internet, for package mirrors")
+        _security_group.allow_http_anywhere(group)
     return group

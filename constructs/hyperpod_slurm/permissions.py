@@ -1,8 +1,8 @@
 """All IAM of the library: who may do what, and why. Nothing else in it makes a policy statement.
 
 Three roles. *Nodes* (compute and login) run jobs: whatever their role may do, every user of the cluster may. So what
-only the agent and slurmdbd need is granted to the *controller's* role alone. The *handler* is the Lambda function
-behind the custom resources.
+only the agent and slurmdbd need is granted to the *controller's* role alone. A *handler* is the Lambda function
+behind custom resources: a cluster's, or a new network's.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ __all__ = [
     "allow_describing",
     "allow_handler",
     "allow_instance",
+    "allow_prefix_lists",
     "allow_volumes",
     "grant",
     "make_flow_log_role",
@@ -166,12 +167,14 @@ def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
     return role
 
 
-def make_handler_role(scope: Construct, log_group: logs.ILogGroup, in_vpc: bool, traced: bool) -> iam.Role:
-    """The Lambda function's role; it may write its log, and nothing of the cluster yet."""
+def make_handler_role(
+    scope: Construct, log_group: logs.ILogGroup, purpose: str, *, in_vpc: bool, traced: bool
+) -> iam.Role:
+    """A Lambda function's role; it may write its log, and nothing else yet."""
     role = iam.Role(
         scope,
         "HandlerRole",
-        description="Plans and describes the topology of a HyperPod Slurm cluster during deployments",
+        description=purpose,
         assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
     )
     log_group.grant_write(role)
@@ -207,6 +210,12 @@ def allow_handler(
     _allow(role, *statements)
     if bucket.encryption_key is not None:
         bucket.encryption_key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
+
+
+def allow_prefix_lists(role: iam.IRole) -> None:
+    """What the network's function needs: the id of S3's prefix list."""
+    actions = ("ec2:DescribeManagedPrefixLists",)
+    _allow(role, _Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
 
 
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:

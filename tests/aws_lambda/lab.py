@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from aws_lambda.cluster_fake import ClusterFake
 from aws_lambda.events import LambdaContext, Mailbox, event, log_lines
 from aws_lambda.s3_fake import S3Fake
 from aws_lambda.service_fake import Refusal, ServiceFake
-from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, TOPOLOGY_PLAN, Doors, serve
+from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, S3_PREFIX_LIST, TOPOLOGY_PLAN, Doors, serve
 
 __all__ = ["BUCKET", "PREFIX", "Lab", "group"]
 
@@ -46,10 +47,15 @@ class Lab:
     mailbox: Mailbox = field(default_factory=Mailbox)
     context: LambdaContext = field(default_factory=LambdaContext)
     ec2_types: dict[str, dict[str, Any]] = field(default_factory=dict)
+    prefix_lists: list[dict[str, Any]] = field(default_factory=list)
     log: io.StringIO = field(default_factory=io.StringIO)
 
     def __post_init__(self) -> None:
-        self.ec2 = ServiceFake("ec2", {"DescribeInstanceTypes": self._describe_types})
+        handlers: dict[str, Callable[..., dict[str, Any]]] = {
+            "DescribeInstanceTypes": self._describe_types,
+            "DescribeManagedPrefixLists": self._describe_lists,
+        }
+        self.ec2 = ServiceFake("ec2", handlers)
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w") as archive:
             archive.writestr("on_init_complete.sh", "#!/bin/sh\n")
@@ -62,6 +68,15 @@ class Lab:
                 "InvalidInstanceType", f"do not exist: [{', '.join(set(InstanceTypes) - set(self.ec2_types))}]"
             )
         return {"InstanceTypes": [self.ec2_types[name] for name in InstanceTypes]}
+
+    def _describe_lists(self, Filters: list[dict[str, Any]], NextToken: str = "0") -> dict[str, Any]:  # noqa: N803
+        """One list a page, as EC2 filters them: the values of one filter are alternatives, all filters must match."""
+        members = {"owner-id": "OwnerId", "prefix-list-name": "PrefixListName"}
+        wanted = [(members[one["Name"]], one["Values"]) for one in Filters]
+        found = [one for one in self.prefix_lists if all(one[member] in values for member, values in wanted)]
+        start = int(NextToken)
+        more = {"NextToken": str(start + 1)} if start + 1 < len(found) else {}
+        return {"PrefixLists": found[start : start + 1], **more}
 
     def client(self, service: str) -> Any:
         return {"s3": self.s3.client, "ec2": self.ec2.client, "sagemaker": self.cluster.client}[service]
@@ -95,6 +110,11 @@ class Lab:
         }
         more = {"OldResourceProperties": {**properties, **(old or {})}} if kind == "Update" else {}
         return self.send(event(kind, INITIAL_TOPOLOGY, properties, **more))
+
+    def s3_prefix_list(self, kind: str = "Create", /, **changes: Any) -> dict[str, Any]:
+        """Ask for the prefix list of S3."""
+        properties = {"ServiceName": "com.amazonaws.us-west-2.s3", "Fingerprint": "f", **changes}
+        return self.send(event(kind, S3_PREFIX_LIST, properties))
 
     def send(self, request: dict[str, Any]) -> dict[str, Any]:
         doors = Doors(

@@ -13,13 +13,13 @@ from aws_lambda.events import LambdaContext, Mailbox, event
 from aws_lambda.lab import Lab
 from aws_lambda.service_fake import Refusal
 from slurm_topology.aws_lambda import handler
-from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, TOPOLOGY_PLAN, Doors
+from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, S3_PREFIX_LIST, TOPOLOGY_PLAN, Doors
 from slurm_topology.core.errors import AwsError, InputError
 
 WHERE = "Log: group /aws/lambda/topology, stream 2026/12/01/[$LATEST]abc, request lambda-request-1"
 
 
-@pytest.mark.parametrize("resource_type", [TOPOLOGY_PLAN, INITIAL_TOPOLOGY, "Custom::Other"])
+@pytest.mark.parametrize("resource_type", [TOPOLOGY_PLAN, INITIAL_TOPOLOGY, S3_PREFIX_LIST, "Custom::Other"])
 @pytest.mark.parametrize("properties", [{}, {"LifecycleBucket": "gone", "ClusterName": "gone"}], ids=["none", "some"])
 def test_delete_always_succeeds_and_touches_nothing(resource_type: str, properties: dict[str, Any]) -> None:
     """Also of a resource whose creation failed, with properties that no Create would take."""
@@ -32,7 +32,7 @@ def test_delete_always_succeeds_and_touches_nothing(resource_type: str, properti
 def test_another_resource_type_is_refused() -> None:
     answer = Lab().send(event("Create", "Custom::Other", {}))
     assert answer["Status"] == "FAILED"
-    assert "got resource type Custom::Other, expected Custom::HyperPodSlurmTopologyPlan or" in answer["Reason"]
+    assert "got resource type Custom::Other, expected one of Custom::HyperPodSlurmTopologyPlan, " in answer["Reason"]
 
 
 def test_a_failure_says_what_was_done_what_was_got_and_where_the_log_is() -> None:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 CLUSTER = "AWS::SageMaker::Cluster"
 PLAN = "Custom::HyperPodSlurmTopologyPlan"
 INITIAL = "Custom::HyperPodSlurmInitialTopology"
+S3_PREFIX_LIST = "Custom::HyperPodSlurmS3PrefixList"
 
 
 def feature_flags() -> dict[str, Any]:

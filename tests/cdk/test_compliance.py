@@ -46,13 +46,14 @@ def test_cdk_nag_does_look(validated: tuple[Path, str]) -> None:
     assert "refused: ValidationFailed" in validated[1]
 
 
+@pytest.mark.parametrize("internet_access", [False, True], ids=["isolated", "internet"])
 @pytest.mark.parametrize(
     ("regions", "expected"), [(REGIONS, []), (GOVCLOUD, NOT_THERE_YET)], ids=["regions", "govcloud"]
 )
-def test_cfn_lint_is_content(regions: list[str], expected: list[str], tmp_path: Path) -> None:
+def test_cfn_lint_is_content(regions: list[str], expected: list[str], internet_access: bool, tmp_path: Path) -> None:
     """Everything that the library can make; UltraServers are left out, which are in one of the regions only."""
     app = App(context=feature_flags(), outdir=str(tmp_path))
-    full_stack(app, internet_access=True, ultraservers=False)
+    full_stack(app, internet_access=internet_access, ultraservers=False)
     app.synth()
     text = (tmp_path / "Full.template.json").read_text()
     # W3005: a DependsOn that a reference implies already; CDK writes whole constructs there, on purpose.

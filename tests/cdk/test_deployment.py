@@ -16,6 +16,7 @@ from cdk.apps import (
     CLUSTER,
     INITIAL,
     PLAN,
+    S3_PREFIX_LIST,
     controller,
     new_cluster,
     new_stack,
@@ -81,13 +82,13 @@ def test_an_unanswered_request_ends_with_the_handler() -> None:
     """CloudFormation would wait an hour; it waits a little longer than the function, which says why, can run."""
     stack = new_stack()
     new_cluster(stack)
-    (function,) = (
+    handlers = [
         found["Properties"]
         for found in resources_of(stack, "AWS::Lambda::Function").values()
         if found["Properties"]["Handler"] == "slurm_topology.aws_lambda.handler.handle"
-    )
-    assert function["Timeout"] == 900
-    for kind in (PLAN, INITIAL):
+    ]
+    assert [function["Timeout"] for function in handlers] == [900, 900]
+    for kind in (PLAN, INITIAL, S3_PREFIX_LIST):
         assert properties_of(stack, kind)["ServiceTimeout"] == "1200"
 
 
@@ -157,7 +158,7 @@ def statements(stack: Stack, role: str) -> dict[str, dict[str, Any]]:
 def test_what_the_handler_may_do() -> None:
     stack = new_stack()
     new_cluster(stack)
-    found = statements(stack, "HandlerRole")
+    found = statements(stack, "ClusterHandlerRole")
     assert set(found) == {"0", "ReadBundle", "LifecycleFiles", "InstanceTypes", "ReadNodes"}
     (cluster_id,) = resources_of(stack, CLUSTER)
     assert found["ReadNodes"]["Resource"] == {"Fn::GetAtt": [cluster_id, "ClusterArn"]}
@@ -166,10 +167,22 @@ def test_what_the_handler_may_do() -> None:
     assert not any("Delete" in str(statement["Action"]) for statement in found.values())
 
 
+def test_what_the_networks_function_may_do() -> None:
+    """Write its log and ask for prefix lists: EC2 has no resource for that."""
+    stack = new_stack()
+    new_cluster(stack)
+    found = statements(stack, "NetworkHandlerRole")
+    assert set(found) == {"0", "PrefixLists"}
+    assert (found["PrefixLists"]["Action"], found["PrefixLists"]["Resource"]) == (
+        "ec2:DescribeManagedPrefixLists",
+        "*",
+    )
+
+
 def test_only_with_a_training_plan_the_handler_asks_about_it() -> None:
     stack = new_stack()
     new_cluster(stack, controller(), p5(capacity=Capacity.training_plan(PLAN_ARN)))
-    found = statements(stack, "HandlerRole")
+    found = statements(stack, "ClusterHandlerRole")
     assert found["TrainingPlans"]["Resource"] == PLAN_ARN
     assert str(found["UltraServers"]["Resource"]).endswith(":reserved-capacity/*']]}")
 
@@ -202,18 +215,19 @@ def test_brought_roles_get_what_they_need() -> None:
 
 
 def test_options_of_the_handler() -> None:
+    """Of the cluster's function, and of the network's, when the cluster makes the network."""
     stack = new_stack()
     vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
     options = HandlerOptions(log_retention=logs.RetentionDays.ONE_WEEK, tracing=lambda_.Tracing.ACTIVE, vpc=vpc)
     new_cluster(stack, handler=options)
-    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
-    assert function["Properties"]["TracingConfig"] == {"Mode": "Active"}
-    assert function["Properties"]["VpcConfig"]["SubnetIds"]
+    functions = resources_of(stack, "AWS::Lambda::Function").values()
+    assert [function["Properties"]["TracingConfig"] for function in functions] == [{"Mode": "Active"}] * 2
+    assert all(function["Properties"]["VpcConfig"]["SubnetIds"] for function in functions)
     retention = [
         group["Properties"]["RetentionInDays"] for group in resources_of(stack, "AWS::Logs::LogGroup").values()
     ]
-    assert sorted(retention) == [7, 30]
-    found = statements(stack, "HandlerRole")
+    assert sorted(retention) == [7, 7, 30]
+    found = statements(stack, "ClusterHandlerRole")
     assert "ec2:CreateNetworkInterface" in found["NetworkInterfaces"]["Action"]
     assert "xray:PutTraceSegments" in found["Tracing"]["Action"]
 
@@ -221,8 +235,8 @@ def test_options_of_the_handler() -> None:
 def test_tracing_is_off_by_default() -> None:
     stack = new_stack()
     new_cluster(stack)
-    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
-    assert "TracingConfig" not in function["Properties"]
+    functions = resources_of(stack, "AWS::Lambda::Function").values()
+    assert not any("TracingConfig" in function["Properties"] for function in functions)
 
 
 def test_outputs_say_where_everything_is() -> None:

@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from cdk.apps import (
     CLUSTER,
+    S3_PREFIX_LIST,
     annotations_of,
     controller,
     errors_of,
@@ -23,7 +24,8 @@ from cdk.apps import (
     resources_of,
     template_of,
 )
-from hyperpod_slurm import ClusterNetwork, SlurmCluster
+from hyperpod_slurm import ClusterNetwork, HandlerOptions, SlurmCluster
+from slurm_topology.aws_lambda.properties import S3PrefixListProperties
 
 
 def rules(stack: Stack, direction: str) -> list[dict[str, Any]]:
@@ -46,24 +48,98 @@ def test_one_subnet_in_one_zone_with_room_for_a_thousand_p5_instances() -> None:
     assert not subnet.get("MapPublicIpOnLaunch")
 
 
-def test_all_traffic_to_itself_and_nothing_else_but_https() -> None:
-    """EFA needs a rule to the group itself, both ways; nothing comes in from elsewhere, only HTTPS goes out."""
+def separate_rules(stack: Stack, direction: str) -> dict[str, dict[str, Any]]:
+    """Logical id, without CDK's hash → a rule that is a resource of its own."""
+    found = resources_of(stack, f"AWS::EC2::SecurityGroup{direction}")
+    return {name[:-8]: rule["Properties"] for name, rule in found.items()}
+
+
+def test_all_traffic_to_itself_and_nothing_else_but_s3() -> None:
+    """EFA needs a rule to the group itself, both ways; nothing comes in from elsewhere, only HTTPS to S3 goes out."""
     stack = new_stack()
     ClusterNetwork(stack, "Network")
     (into,) = rules(stack, "Ingress")
     assert into["IpProtocol"] == "-1"
     assert into["SourceSecurityGroupId"] == into["GroupId"]
-    to_itself, to_s3 = sorted(rules(stack, "Egress"), key=lambda rule: rule["IpProtocol"])
+    to_s3, to_itself = sorted(separate_rules(stack, "Egress").values(), key=lambda rule: rule["IpProtocol"] == "-1")
     assert to_itself["IpProtocol"] == "-1"
     assert to_itself["DestinationSecurityGroupId"] == to_itself["GroupId"]
     assert (to_s3["IpProtocol"], to_s3["FromPort"], to_s3["ToPort"]) == ("tcp", 443, 443)
-
-
-def test_with_s3s_prefix_list_no_rule_names_everybody() -> None:
-    stack = new_stack()
-    ClusterNetwork(stack, "Network", s3_prefix_list_id="pl-12345678")
+    (found,) = resources_of(stack, S3_PREFIX_LIST)
+    assert to_s3["DestinationPrefixListId"] == {"Fn::GetAtt": [found, "PrefixListId"]}
     assert "0.0.0.0/0" not in str(rules(stack, "Egress"))
-    assert "pl-12345678" in str(rules(stack, "Egress"))
+
+
+def test_the_prefix_list_that_is_asked_for_is_that_of_the_endpoint() -> None:
+    """Whatever the partition calls the service: endpoint and list have one name."""
+    stack = new_stack()
+    ClusterNetwork(stack, "Network")
+    gateways = [
+        endpoint["Properties"]["ServiceName"]
+        for endpoint in resources_of(stack, "AWS::EC2::VPCEndpoint").values()
+        if endpoint["Properties"]["VpcEndpointType"] == "Gateway"
+    ]
+    properties = properties_of(stack, S3_PREFIX_LIST)
+    assert [properties["ServiceName"]] == gateways
+    assert S3PrefixListProperties.read({**properties, "ServiceName": "com.amazonaws.us-west-2.s3"}).service_name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known"),
+    [({}, True), ({"s3_prefix_list_id": "pl-12345678"}, False), ({"internet_access": True}, False)],
+    ids=["default", "id", "internet"],
+)
+def test_a_lambda_function_only_where_the_prefix_list_has_to_be_found(arguments: dict[str, Any], known: bool) -> None:
+    stack = new_stack()
+    ClusterNetwork(stack, "Network", **arguments)
+    assert bool(resources_of(stack, S3_PREFIX_LIST)) is known
+    assert bool(resources_of(stack, "AWS::Lambda::Function")) is known
+    actions = [
+        statement["Action"]
+        for policy in resources_of(stack, "AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement.get("Sid") == "PrefixLists"
+    ]
+    assert actions == (["ec2:DescribeManagedPrefixLists"] if known else [])
+
+
+def test_in_a_vpc_of_others_https_is_open_until_the_prefix_list_is_given() -> None:
+    """How nodes reach AWS's APIs there is not known: a NAT gateway, endpoints with groups of their own."""
+    for prefix_list_id, anywhere in ((None, True), ("pl-12345678", False)):
+        stack = new_stack()
+        vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
+        ClusterNetwork(stack, "Network", vpc=vpc, s3_prefix_list_id=prefix_list_id)
+        assert ("0.0.0.0/0" in str(separate_rules(stack, "Egress"))) is anywhere
+        assert not resources_of(stack, S3_PREFIX_LIST)
+
+
+def test_a_change_of_egress_never_cuts_nodes_off() -> None:
+    """CloudFormation updates a group before it makes rules that name it, makes rules before it deletes others, and EC2
+    refuses a rule twice. So the group is the same in all variants, and a rule's logical id says what it allows."""
+    groups, egress = [], {}
+    for name, arguments in {
+        "closed": {},
+        "given": {"s3_prefix_list_id": "pl-12345678"},
+        "internet": {"internet_access": True},
+        "both": {"internet_access": True, "s3_prefix_list_id": "pl-12345678"},
+    }.items():
+        stack = new_stack()
+        ClusterNetwork(stack, "Network", **arguments)  # type: ignore[arg-type]
+        groups.append(resources_of(stack, "AWS::EC2::SecurityGroup"))
+        names = {rule.removeprefix("NetworkSecurityGroup") for rule in separate_rules(stack, "Egress")}
+        egress[name] = {rule for rule in names if not rule.startswith("to")}
+    assert all(group == groups[0] for group in groups)
+    (inside,) = (group["Properties"]["SecurityGroupEgress"] for group in groups[0].values())
+    assert [rule["CidrIp"] for rule in inside] == ["127.0.0.1/32"], "without any, EC2's own rule lets everything out"
+    internet = {"HttpsToAnywhere", "HttpToAnywhere"}
+    assert egress == {"closed": {"ToS3"}, "given": {"ToS3"}, "internet": internet, "both": internet | {"ToS3"}}
+
+
+def test_nodes_can_be_let_out_to_more() -> None:
+    stack = new_stack()
+    network = ClusterNetwork(stack, "Network")
+    network.connections.allow_to(ec2.Peer.ipv4("10.1.0.0/16"), ec2.Port.tcp(8080), "package mirror")
+    assert "10.1.0.0/16" in [rule.get("CidrIp") for rule in rules(stack, "Egress")]
 
 
 def test_no_way_to_the_internet_by_default() -> None:
@@ -157,6 +233,8 @@ def test_what_would_be_ignored_is_refused() -> None:
     vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
     with pytest.raises(ValueError, match="internet_access can be given with a new VPC"):
         ClusterNetwork(stack, "One", vpc=vpc, internet_access=True)
+    with pytest.raises(ValueError, match="handler can be given with a new VPC that has to find"):
+        ClusterNetwork(stack, "Four", internet_access=True, handler=HandlerOptions())
     with pytest.raises(ValueError, match="subnets can be given with a vpc of your own"):
         ClusterNetwork(stack, "Two", subnets=vpc.private_subnets)
     with pytest.raises(ValueError, match="got both"):

@@ -120,7 +120,7 @@ def test_the_nodes_reach_the_database_and_nobody_else() -> None:
     (to_database,) = [rule for rule in into if "AccountingDatabase" in str(rule["GroupId"])]
     assert "NetworkSecurityGroup" in str(to_database["SourceSecurityGroupId"])
     out = [rule["Properties"] for rule in resources_of(stack, "AWS::EC2::SecurityGroupEgress").values()]
-    assert any("AccountingDatabase" in str(rule["DestinationSecurityGroupId"]) for rule in out)
+    assert any("AccountingDatabase" in str(rule.get("DestinationSecurityGroupId")) for rule in out)
 
 
 def test_a_database_has_subnets_in_two_zones() -> None:

@@ -1,4 +1,4 @@
-"""Least privilege of the deploy-time function, both ways: each grant is needed, and a missing one is named.
+"""Least privilege of the deploy-time functions, both ways: each grant is needed, and a missing one is named.
 
 One grant is taken away, the stack is updated, exactly the step that needs it fails with a message that names it, and
 the stack rolls back to what was in force.
@@ -6,12 +6,13 @@ the stack rolls back to what was in force.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from deploy.training import INITIAL, PLAN, Training
+from deploy.training import INITIAL, PLAN, S3_PREFIX_LIST, Training
 
 pytestmark = pytest.mark.deploy
 
@@ -34,7 +35,7 @@ def newer_type(template: Json) -> None:
 
 
 class Grant(NamedTuple):
-    """A grant of the function's role, the resource that fails without it, and while doing what."""
+    """A grant of a function's role, the resource that fails without it, and while doing what."""
 
     sid: str
     action: str
@@ -60,6 +61,7 @@ GRANTS = [
     ),
     Grant("ReadNodes", "sagemaker:ListClusterNodes", INITIAL, "listing the nodes of cluster"),
     Grant("ReadNodes", "sagemaker:DescribeClusterNode", INITIAL, "asking SageMaker where the nodes of cluster"),
+    Grant("PrefixLists", "ec2:DescribeManagedPrefixLists", S3_PREFIX_LIST, "asking EC2 for the prefix list"),
 ]
 _LOG_ACTIONS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 
@@ -74,9 +76,9 @@ def logical_id(template: Json, resource_type: str) -> str:
 
 
 def statements(template: Json) -> list[Json]:
-    """All policy statements of the function's role."""
+    """All policy statements of the functions' roles: the cluster's and the network's."""
     policies = [one["Properties"] for one in template["Resources"].values() if one["Type"] == "AWS::IAM::Policy"]
-    roles = [name for name in template["Resources"] if name.startswith("ClusterHandlerRole")]
+    roles = [name for name in template["Resources"] if re.match("Cluster(Network)?HandlerRole", name)]
     mine = [policy for policy in policies if any(role["Ref"] in roles for role in policy["Roles"])]
     return [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
 
@@ -88,7 +90,7 @@ def actions(statement: Json) -> list[str]:
 
 def run_again(template: Json) -> None:
     """CloudFormation asks a custom resource only when a property changes."""
-    for resource_type in (PLAN, INITIAL):
+    for resource_type in (PLAN, INITIAL, S3_PREFIX_LIST):
         resource(template, resource_type)["Properties"]["Fingerprint"] = "again"
 
 

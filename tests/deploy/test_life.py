@@ -47,6 +47,21 @@ def test_the_initial_topology_has_every_node(training: Training) -> None:
     assert {node["Zone"] is not None for node in document["Nodes"]} == {True}
 
 
+def test_nodes_are_let_out_to_each_other_and_s3_alone(training: Training) -> None:
+    """The rule names EC2's own prefix list of the region; nothing else, EC2's default rule included, is open."""
+    ec2 = training.cloud.client("ec2")
+    (group_id,) = training.cluster()["VpcConfig"]["SecurityGroupIds"]
+    (group,) = ec2.describe_security_groups(GroupIds=[group_id])["SecurityGroups"]
+    named = [{"Name": "prefix-list-name", "Values": [f"com.amazonaws.{training.cloud.region}.s3"]}]
+    (s3,) = ec2.describe_managed_prefix_lists(Filters=named)["PrefixLists"]
+    out = group["IpPermissionsEgress"]
+    lists = [one["PrefixListId"] for rule in out for one in rule["PrefixListIds"]]
+    ranges = [one for rule in out for one in (*rule["IpRanges"], *rule["Ipv6Ranges"])]
+    assert lists == [s3["PrefixListId"]]
+    assert [one["CidrIp"] for one in ranges] == ["127.0.0.1/32"]
+    assert [pair["GroupId"] for rule in out for pair in rule["UserIdGroupPairs"]] == [group_id]
+
+
 def test_scaled(training: Training) -> None:
     """New nodes come in; only they are asked about. No group's SourceS3Uri changes, only the two documents there do."""
     before, ids, uris = training.objects(), training.physical_ids(), source_uris(training)
@@ -116,7 +131,7 @@ def test_a_first_deployment_that_fails(training: Training) -> None:
 
 
 def test_another_name_is_another_cluster(training: Training) -> None:
-    """A replacement: the new cluster is there before the old one goes, and both custom resources keep their ids."""
+    """A replacement: the new cluster is there before the old one goes, and the custom resources keep their ids."""
     old, ids = training.output("Arn"), training.physical_ids()
     training.deploy(count=3, name="renamed")
     assert training.output("Arn") != old

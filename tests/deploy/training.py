@@ -14,11 +14,12 @@ import pytest
 
 from local_cloud import CdkError, LocalCloud
 
-__all__ = ["INITIAL", "PLAN", "STACK", "Training", "Update"]
+__all__ = ["INITIAL", "PLAN", "S3_PREFIX_LIST", "STACK", "Training", "Update"]
 
 STACK = "Training"
 PLAN = "Custom::HyperPodSlurmTopologyPlan"
 INITIAL = "Custom::HyperPodSlurmInitialTopology"
+S3_PREFIX_LIST = "Custom::HyperPodSlurmS3PrefixList"
 _APP = f"{sys.executable} tests/deploy/app.py"
 _LONGEST_SECONDS = 120.0
 
@@ -128,11 +129,10 @@ class Training:
         return {"ip-" + address.replace(".", "-") for address in found}
 
     def physical_ids(self) -> dict[str, str]:
-        """Resource type → physical id, of the two custom resources."""
+        """Resource type → physical id, of our custom resources."""
         found = self.cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
-        return {
-            one["ResourceType"]: one["PhysicalResourceId"] for one in found if one["ResourceType"] in (PLAN, INITIAL)
-        }
+        ours = (PLAN, INITIAL, S3_PREFIX_LIST)
+        return {one["ResourceType"]: one["PhysicalResourceId"] for one in found if one["ResourceType"] in ours}
 
     def log(self) -> Iterator[Json]:
         """The function's log, one object a line."""

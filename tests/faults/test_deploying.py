@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aws_lambda.lab import Lab, group
-from cdk.apps import INITIAL, PLAN, ROOT, new_cluster, new_stack, properties_of, template_of
+from cdk.apps import INITIAL, PLAN, ROOT, S3_PREFIX_LIST, new_cluster, new_stack, properties_of, template_of
 from hyperpod_slurm import _assets
 
 SCRIPTS = ROOT / "lifecycle_scripts"
@@ -20,13 +20,13 @@ SCRIPTS = ROOT / "lifecycle_scripts"
 # ---- custom resources
 
 
-def test_new_code_of_the_handler_makes_both_resources_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_code_of_the_handler_makes_all_resources_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """CloudFormation calls an unchanged custom resource never again: a mended handler would mend nothing."""
 
     def fingerprints() -> list[Any]:
         stack = new_stack()
         new_cluster(stack)
-        return [properties_of(stack, kind)["Fingerprint"] for kind in (PLAN, INITIAL)]
+        return [properties_of(stack, kind)["Fingerprint"] for kind in (PLAN, INITIAL, S3_PREFIX_LIST)]
 
     before = fingerprints()
     assert fingerprints() == before

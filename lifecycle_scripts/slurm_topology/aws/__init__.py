@@ -9,7 +9,12 @@ from __future__ import annotations
 from .call import Patience, call, iam_action
 from .clients import DENIED, make_client
 from .cloudwatch import put_metric_data
-from .ec2 import InstanceTopologyAnswer, describe_instance_topology, describe_instance_types
+from .ec2 import (
+    InstanceTopologyAnswer,
+    describe_aws_prefix_lists,
+    describe_instance_topology,
+    describe_instance_types,
+)
 from .hyperpod import (
     describe_cluster_nodes,
     describe_training_plan,
@@ -23,6 +28,7 @@ __all__ = [
     "InstanceTopologyAnswer",
     "Patience",
     "call",
+    "describe_aws_prefix_lists",
     "describe_cluster_nodes",
     "describe_instance_topology",
     "describe_instance_types",

@@ -1,4 +1,4 @@
-"""EC2: what an instance type's network can do, and where instances sit. Raw answers."""
+"""EC2: what an instance type's network can do, where instances sit, AWS's prefix lists. Raw answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from slurm_topology.core.errors import AwsError
 
 from .call import Patience, pages, parallel
 
-__all__ = ["InstanceTopologyAnswer", "describe_instance_topology", "describe_instance_types"]
+__all__ = [
+    "InstanceTopologyAnswer",
+    "describe_aws_prefix_lists",
+    "describe_instance_topology",
+    "describe_instance_types",
+]
 
 _MOST_NAMES = 100  # InstanceIds of DescribeInstanceTopology, InstanceTypes of DescribeInstanceTypes (API reference)
 _WORKERS = 4
@@ -62,6 +67,15 @@ def describe_instance_types(client: Any, names: Iterable[str], patience: Patienc
 
     found, _ = _ask_in_chunks(ask, sorted(set(names)), _REFUSED_TYPES)
     return {"InstanceTypes": found}
+
+
+def describe_aws_prefix_lists(client: Any, name: str, patience: Patience) -> dict[str, Any]:
+    """AWS's own prefix lists of that name, not those of customers: ``{"PrefixLists": […]}``, one or none."""
+    filters = [{"Name": "owner-id", "Values": ["AWS"]}, {"Name": "prefix-list-name", "Values": [name]}]
+    found: list[Any] = []
+    for page in pages(client, "ec2:DescribeManagedPrefixLists", patience, Filters=filters):
+        found += page.get("PrefixLists") or []
+    return {"PrefixLists": found}
 
 
 def _ask_in_chunks(

@@ -1,4 +1,4 @@
-"""The Lambda behind both custom resources: ``slurm_topology.aws_lambda.handler.handle``.
+"""The Lambda behind the custom resources: ``slurm_topology.aws_lambda.handler.handle``.
 
 Key invariant: **every request gets an answer before the function is stopped.** An unanswered request blocks the stack
 for an hour. So the work runs under a deadline, whatever goes wrong in it becomes the answer FAILED with a reason, and
@@ -24,10 +24,11 @@ from .cfn_request import Request, RequestType
 from .cfn_response import Answer, Postman, body
 from .log import Log
 
-__all__ = ["INITIAL_TOPOLOGY", "TOPOLOGY_PLAN", "Context", "Doors", "handle", "serve"]
+__all__ = ["INITIAL_TOPOLOGY", "S3_PREFIX_LIST", "TOPOLOGY_PLAN", "Context", "Doors", "handle", "serve"]
 
 TOPOLOGY_PLAN = "Custom::HyperPodSlurmTopologyPlan"
 INITIAL_TOPOLOGY = "Custom::HyperPodSlurmInitialTopology"
+S3_PREFIX_LIST = "Custom::HyperPodSlurmS3PrefixList"
 
 # Kept back for the answer: six attempts with their pauses take 8 s on average, 16 s at most when each fails at once.
 _ANSWER_SECONDS = 20.0
@@ -141,7 +142,7 @@ def _work(
     # Imported here, under the deadline: whatever fails to import (the SDK, say) is answered like any other failure.
     from slurm_topology import aws
 
-    from . import initial_topology, topology_plan
+    from . import initial_topology, s3_prefix_list, topology_plan
     from .work import Work
 
     denied_attempts = _DENIED_ATTEMPTS[request.type]
@@ -149,10 +150,11 @@ def _work(
     patience = aws.Patience(remaining_seconds=remaining_seconds, **settings)
     work = Work(log, patience, doors.make_client or aws.make_client)
     progress.step = lambda: work.current_step
-    if request.resource_type == TOPOLOGY_PLAN:
-        return topology_plan.create_or_update(request, work)
-    if request.resource_type == INITIAL_TOPOLOGY:
-        return initial_topology.create_or_update(request, work)
-    raise SlurmTopologyError(
-        f"got resource type {request.resource_type}, expected {TOPOLOGY_PLAN} or {INITIAL_TOPOLOGY}"
-    )
+    workers = {
+        TOPOLOGY_PLAN: topology_plan.create_or_update,
+        INITIAL_TOPOLOGY: initial_topology.create_or_update,
+        S3_PREFIX_LIST: s3_prefix_list.create_or_update,
+    }
+    if request.resource_type not in workers:
+        raise SlurmTopologyError(f"got resource type {request.resource_type}, expected one of {', '.join(workers)}")
+    return workers[request.resource_type](request, work)

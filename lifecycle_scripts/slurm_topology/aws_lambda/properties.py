@@ -1,4 +1,4 @@
-"""The properties of both custom resources, read from the strings they arrive as.
+"""The properties of the custom resources, read from the strings they arrive as.
 
 A property that the constructs never write wrongly can still be wrong at deploy time: parameters and other tokens get
 their value only then. So everything is checked, and everything that is wrong is said at once.
@@ -14,7 +14,7 @@ from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import NodeRole, TopologyKind
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["MODES", "GroupProperties", "InitialTopologyProperties", "TopologyPlanProperties"]
+__all__ = ["MODES", "GroupProperties", "InitialTopologyProperties", "S3PrefixListProperties", "TopologyPlanProperties"]
 
 MODES = ("own", "repair", "observe")
 _KINDS = ("auto", *(kind.value for kind in TopologyKind))
@@ -84,6 +84,20 @@ class InitialTopologyProperties(NamedTuple):
             lifecycle_prefix=reader.text("LifecyclePrefix").strip("/"),
             groups=_groups(reader),
         )
+        reader.raise_if_wrong()
+        return read
+
+
+class S3PrefixListProperties(NamedTuple):
+    """``Custom::HyperPodSlurmS3PrefixList``."""
+
+    service_name: str  # of the gateway endpoint, such as com.amazonaws.us-west-2.s3: the list has its name
+
+    @classmethod
+    def read(cls, properties: Mapping[str, object]) -> S3PrefixListProperties:
+        """Raises InputError when it is missing."""
+        reader = _Reader(properties, "")
+        read = cls(service_name=reader.text("ServiceName"))
         reader.raise_if_wrong()
         return read
 
