@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from aws_cdk import Acknowledgment, Stack, Validations
 from constructs import IConstruct
+
+from ._tokens import resolved_text
 
 __all__ = ["acknowledge", "acknowledge_wildcards"]
 
@@ -28,20 +28,5 @@ def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, str]) -> 
     The ids are cdk-nag's: the ARN with each reference written as ``<LogicalId>`` or ``<LogicalId.Attribute>``.
     """
     resolved = Stack.of(construct).resolve(list(reasons))
-    flat = {_flat(resource): reason for resource, reason in zip(resolved, reasons.values(), strict=True)}
+    flat = {resolved_text(resource): reason for resource, reason in zip(resolved, reasons.values(), strict=True)}
     acknowledge(construct, {f"AwsSolutions-IAM5[Resource::{arn}]": why for arn, why in flat.items() if "*" in arn})
-
-
-def _flat(value: Any) -> str:
-    """A resolved value as cdk-nag writes it."""
-    if isinstance(value, str):
-        return value
-    (function, argument), *_ = value.items()
-    if function == "Fn::Join":
-        delimiter, parts = argument
-        return str(delimiter).join(_flat(part) for part in parts)
-    if function == "Fn::GetAtt":
-        return f"<{'.'.join(_flat(part) for part in argument)}>"
-    if function == "Fn::Sub" and isinstance(argument, str):
-        return re.sub(r"\$\{([^}]*)\}", r"<\1>", argument)
-    return f"<{_flat(argument)}>" if function == "Ref" else _flat(argument)

@@ -7,11 +7,12 @@ told without asking.
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeGuard
 
 from aws_cdk import Token
 
-__all__ = ["is_known", "is_token", "known_number", "known_text"]
+__all__ = ["is_known", "is_token", "known_number", "known_text", "resolved_text"]
 
 _NO_TOKEN_BELOW = 1e200  # CDK's encoded numbers are near -1.888e289 (core/lib/private/encoding)
 
@@ -40,3 +41,18 @@ def known_number(value: float | None) -> TypeGuard[float]:
 def known_text(value: str | None) -> TypeGuard[str]:
     """Whether ``value`` is a text that can be read at synth."""
     return is_known(value)
+
+
+def resolved_text(value: Any) -> str:
+    """A text that `Stack.resolve` gave, references as cdk-nag writes them: ``<LogicalId.Attribute>``."""
+    if isinstance(value, str):
+        return value
+    (function, argument), *_ = value.items()
+    if function == "Fn::Join":
+        delimiter, parts = argument
+        return str(delimiter).join(resolved_text(part) for part in parts)
+    if function == "Fn::GetAtt":
+        return f"<{'.'.join(resolved_text(part) for part in argument)}>"
+    if function == "Fn::Sub" and isinstance(argument, str):
+        return re.sub(r"\$\{([^}]*)\}", r"<\1>", argument)
+    return f"<{resolved_text(argument)}>" if function == "Ref" else resolved_text(argument)

@@ -23,6 +23,7 @@ from ._nag import acknowledge
 from ._picture import draw_at_synth
 from ._plan import synth_groups, synth_plan
 from ._report import report
+from ._roles import make_roles
 from ._spec import AccountingSpec, ClusterSpec, NetworkSpec, SubnetSpec, files_below
 from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
@@ -139,8 +140,18 @@ class SlurmCluster(ClusterBase):
             self, encryption_key=encryption_key, access_logs=access_logs_bucket, removal_policy=removal_policy
         )
         self._deployment = Deployment(self, self._spec, self.lifecycle_bucket, handler or HandlerOptions())
-        self.execution_role, self.controller_role = self._roles(execution_role, controller_role)
+        roles = make_roles(
+            self,
+            self.instance_groups,
+            nodes=execution_role,
+            controller=controller_role,
+            instance=self._instance_scope(),
+            volume_keys=self._volume_keys(),
+            secret=self._database.secret if self._database else None,
+        )
+        self.execution_role, self.controller_role = roles.nodes, roles.controller
         self._resource = self._make_resource()
+        report(self, roles.findings(), None)
         self.cluster_arn = self._resource.attr_cluster_arn
         self._initial = self._deployment.make_initial_topology(self._resource)
         self._add_outputs()
@@ -171,26 +182,6 @@ class SlurmCluster(ClusterBase):
             execution_role=execution_role,
             controller_role=controller_role,
         )
-
-    def _roles(self, nodes: iam.IRole | None, controller: iam.IRole | None) -> tuple[iam.IRole, iam.IRole]:
-        """(nodes' role, controller's role), with what each needs."""
-        controller = controller or nodes or permissions.make_instance_role(self, "ControllerRole")
-        nodes = nodes or permissions.make_instance_role(self, "ExecutionRole")
-        others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
-        scope, keys = self._instance_scope(), self._volume_keys()
-        for role in {role.node.path: role for role in (nodes, controller, *others)}.values():
-            permissions.allow_instance(role, scope)
-            for key in keys:
-                permissions.allow_volumes(role, key)
-        controllers = [group.execution_role or controller for group in self._controllers()]
-        for role in {role.node.path: role for role in (controller, *controllers)}.values():
-            permissions.allow_agent(role)
-            if self._database is not None:
-                permissions.allow_accounting(role, self._database.secret)
-        return nodes, controller
-
-    def _controllers(self) -> list[InstanceGroup]:
-        return [group for group in self.instance_groups if group.role is NodeRole.CONTROLLER]
 
     def _instance_scope(self) -> permissions.InstanceScope:
         subnets = [*self.network.subnets, *(subnet for group in self.instance_groups for subnet in group.subnets)]

@@ -7,6 +7,7 @@ behind custom resources: a cluster's, or a new network's.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,12 +23,14 @@ from constructs import Construct
 from slurm_topology.core import metric_names
 
 from ._nag import acknowledge, acknowledge_wildcards
+from ._tokens import resolved_text
 
 __all__ = [
     "CLUSTER_EVENTS",
     "DESCRIBE_CLUSTER",
     "MANAGE_NODES",
     "InstanceScope",
+    "Statement",
     "allow_accounting",
     "allow_agent",
     "allow_describing",
@@ -82,6 +85,22 @@ _DESCRIBES_ALL = "EC2 offers no resource for its Describe actions"
 _OWN_FILES = "the names below this cluster's own prefix are made at deploy time"
 
 
+class Statement(NamedTuple):
+    """``why`` says why a resource has to be a pattern, where one is."""
+
+    sid: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    conditions: Mapping[str, Any] | None = None
+    why: str = ""
+
+    def as_json(self, stack: Stack) -> str:
+        """For a policy that people write: references to resources of ``stack`` as ``<LogicalId>``."""
+        resources = [resolved_text(one) for one in stack.resolve(list(self.resources))]
+        document = {"Sid": self.sid, "Effect": "Allow", "Action": list(self.actions), "Resource": resources}
+        return json.dumps({**document, **({"Condition": dict(self.conditions)} if self.conditions else {})})
+
+
 @dataclass(frozen=True)
 class InstanceScope:
     """What instances of a cluster may touch: lifecycle files, and where their network interfaces are."""
@@ -108,8 +127,8 @@ def make_instance_role(scope: Construct, id: str) -> iam.Role:  # noqa: A002 - C
     return role
 
 
-def allow_instance(role: iam.IRole, scope: InstanceScope) -> None:
-    """What instances need of their cluster."""
+def allow_instance(role: iam.IRole, scope: InstanceScope) -> list[Statement]:
+    """What instances need of their cluster. This and its like give back what they allowed."""
     stack = Stack.of(role)
     own = _arn(stack, "ec2", "network-interface/*")
     interfaces = [
@@ -120,18 +139,19 @@ def allow_instance(role: iam.IRole, scope: InstanceScope) -> None:
     ]
     when_created = {"StringEquals": {"ec2:CreateAction": "CreateNetworkInterface"}}
     why = "interfaces get their ids from EC2; instances of HyperPod belong to an account of AWS"
-    _allow(
+    allowed = _allow(
         role,
-        _Statement("DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL),
-        _Statement("NetworkInterfaces", _VPC_WRITE, interfaces, why=why),
-        _Statement("TagNetworkInterfaces", ("ec2:CreateTags",), [own], when_created, why=why),
+        Statement("DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL),
+        Statement("NetworkInterfaces", _VPC_WRITE, interfaces, why=why),
+        Statement("TagNetworkInterfaces", ("ec2:CreateTags",), [own], when_created, why=why),
         *_file_statements(scope.bucket, scope.prefix, ("s3:GetObject",)),
     )
     if scope.bucket.encryption_key is not None:
-        scope.bucket.encryption_key.grant(role, "kms:Decrypt")
+        allowed += _use_key(role, scope.bucket.encryption_key, "LifecycleFilesKey", "kms:Decrypt")
+    return allowed
 
 
-def allow_agent(role: iam.IRole) -> None:
+def allow_agent(role: iam.IRole) -> list[Statement]:
     """What the topology agent on the controller asks (an instance's zone) and reports.
 
     It also reads the plan in force, below the lifecycle prefix, as every instance may.
@@ -140,23 +160,27 @@ def allow_agent(role: iam.IRole) -> None:
     namespace = {"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}}
     not_yet = "SageMaker makes the cluster's id while the agent already runs"
     no_resource = "CloudWatch metrics are no resources; the condition names the one namespace"
-    _allow(
+    return _allow(
         role,
-        _Statement("AgentCluster", ("sagemaker:DescribeClusterNode",), [clusters], why=not_yet),
-        _Statement("AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=no_resource),
+        Statement("AgentCluster", ("sagemaker:DescribeClusterNode",), [clusters], why=not_yet),
+        Statement("AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=no_resource),
     )
 
 
-def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> None:
-    """slurmdbd on the controller reads the database's password."""
+def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> list[Statement]:
+    """slurmdbd on the controller reads the database's password. A key of the secret's own allows it in its policy."""
     secret.grant_read(role)
+    actions = ("secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue")
+    return [Statement("Accounting", actions, [secret.secret_arn])]
 
 
-def allow_volumes(role: iam.IRole, key: kms.IKey) -> None:
+def allow_volumes(role: iam.IRole, key: kms.IKey) -> list[Statement]:
     """Encrypted volumes of instances: EC2 makes a grant for each."""
-    key.grant(role, "kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext")
+    actions = ("kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext")
     for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    _allow(role, _Statement("VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws))
+    return _use_key(role, key, "VolumeKey", *actions) + _allow(
+        role, Statement("VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws)
+    )
 
 
 def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
@@ -180,10 +204,10 @@ def make_handler_role(
     log_group.grant_write(role)
     if in_vpc:
         why = "Lambda makes its network interfaces itself, and their ids are not known before"
-        _allow(role, _Statement("NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why))
+        _allow(role, Statement("NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why))
     if traced:
         actions = ("xray:PutTelemetryRecords", "xray:PutTraceSegments")
-        _allow(role, _Statement("Tracing", actions, ["*"], why="X-Ray has no resources for these actions"))
+        _allow(role, Statement("Tracing", actions, ["*"], why="X-Ray has no resources for these actions"))
     return role
 
 
@@ -194,18 +218,18 @@ def allow_handler(
     stack = Stack.of(role)
     bundle = f"arn:{stack.partition}:s3:::{asset[0]}/{asset[1]}"
     statements = [
-        _Statement("ReadBundle", ("s3:GetObject",), [bundle]),
-        _Statement(
+        Statement("ReadBundle", ("s3:GetObject",), [bundle]),
+        Statement(
             "LifecycleFiles", ("s3:GetObject", "s3:PutObject"), [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES
         ),
-        _Statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL),
+        Statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL),
     ]
     if training_plans:
         reserved = _arn(stack, "sagemaker", "reserved-capacity/*")
         why = "a training plan names its reserved capacities only when it is asked"
         statements += [
-            _Statement("TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans),
-            _Statement("UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why),
+            Statement("TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans),
+            Statement("UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why),
         ]
     _allow(role, *statements)
     if bucket.encryption_key is not None:
@@ -215,7 +239,7 @@ def allow_handler(
 def allow_prefix_lists(role: iam.IRole) -> None:
     """What the network's function needs: the id of S3's prefix list."""
     actions = ("ec2:DescribeManagedPrefixLists",)
-    _allow(role, _Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
+    _allow(role, Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
 
 
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
@@ -238,25 +262,20 @@ def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> 
     return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[cluster_arn])
 
 
-class _Statement(NamedTuple):
-    """``why`` says why a resource has to be a pattern, where one is."""
-
-    sid: str
-    actions: Sequence[str]
-    resources: Sequence[str]
-    conditions: Mapping[str, Any] | None = None
-    why: str = ""
-
-
-def _file_statements(bucket: s3.IBucket, prefix: str, actions: Sequence[str]) -> list[_Statement]:
+def _file_statements(bucket: s3.IBucket, prefix: str, actions: Sequence[str]) -> list[Statement]:
     own_prefix = {"StringLike": {"s3:prefix": [f"{prefix}/*"]}}
     return [
-        _Statement("LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES),
-        _Statement("ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix),
+        Statement("LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES),
+        Statement("ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix),
     ]
 
 
-def _allow(role: iam.IRole, *statements: _Statement) -> None:
+def _use_key(role: iam.IRole, key: kms.IKey, sid: str, *actions: str) -> list[Statement]:
+    key.grant(role, *actions)
+    return [Statement(sid, actions, [key.key_arn])]
+
+
+def _allow(role: iam.IRole, *statements: Statement) -> list[Statement]:
     for one in statements:
         role.add_to_principal_policy(
             iam.PolicyStatement(
@@ -264,6 +283,7 @@ def _allow(role: iam.IRole, *statements: _Statement) -> None:
             )
         )
     acknowledge_wildcards(role, {arn: one.why for one in statements if one.why for arn in one.resources})
+    return list(statements)
 
 
 def _arn(stack: Stack, service: str, resource: str, account: str | None = None) -> str:

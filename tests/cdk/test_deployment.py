@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,17 @@ import pytest
 from aws_cdk import CfnParameter, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
 
 from cdk.apps import (
     CLUSTER,
     INITIAL,
     PLAN,
     S3_PREFIX_LIST,
+    annotations_of,
     controller,
     new_cluster,
     new_stack,
@@ -25,7 +29,18 @@ from cdk.apps import (
     resources_of,
     template_of,
 )
-from hyperpod_slurm import Capacity, ComputeGroup, HandlerOptions, Lifecycle, LoginGroup, Topology, TopologyMode
+from hyperpod_slurm import (
+    Capacity,
+    ComputeGroup,
+    ExistingDatabase,
+    HandlerOptions,
+    Lifecycle,
+    LoginGroup,
+    SlurmCluster,
+    Topology,
+    TopologyMode,
+)
+from hyperpod_slurm._tokens import resolved_text
 from slurm_topology.aws_lambda.properties import InitialTopologyProperties, TopologyPlanProperties
 
 PLAN_ARN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/gb200"
@@ -212,6 +227,60 @@ def test_brought_roles_get_what_they_need() -> None:
     assert {"LifecycleFiles", "AgentMetrics"} <= set(statements(stack, "Mine"))
     roles = [group["ExecutionRole"] for group in properties_of(stack, CLUSTER)["InstanceGroups"]]
     assert roles == [stack.resolve(role.role_arn)] * 2
+
+
+def new_role(stack: Stack) -> iam.Role:
+    return iam.Role(stack, "Mine", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"))
+
+
+def roles_cluster(stack: Stack, role: iam.IRole) -> SlurmCluster:
+    """A cluster that needs every kind of grant, the controller's included, of one role."""
+    key = kms.Key(stack, "Key")
+    secret = secretsmanager.Secret(stack, "Secret", encryption_key=key)
+    accounting = ExistingDatabase(endpoint="db.example.com", secret=secret)
+    return new_cluster(stack, execution_role=role, encryption_key=key, accounting=accounting)
+
+
+def test_of_a_role_that_takes_no_policies_every_statement_is_named() -> None:
+    """Held against what CDK puts into the policy of a role that takes them."""
+    stack = new_stack()
+    roles_cluster(stack, new_role(stack))
+    expected = [normal(statement) for statement in statements(stack, "Mine").values()]
+    stack = new_stack()
+    cluster = roles_cluster(stack, new_role(stack).without_policy_updates())
+    (text,) = [text for text in annotations_of(cluster) if text.startswith("HPS070 ")]
+    start, end = text.index("{"), text.rindex("}") + 1
+    named = [normal(statement) for statement in json.loads(f"[{text[start:end]}]")]
+    assert len(expected) > 8
+    assert sorted(named) == sorted(expected)
+    assert not statements(stack, "Mine")
+
+
+def normal(statement: dict[str, Any]) -> str:
+    """A statement without its name, references in one form, one value and a list of one alike."""
+
+    def plain(value: Any) -> list[str]:
+        return sorted(resolved_text(one) for one in (value if isinstance(value, list) else [value]))
+
+    content = [plain(statement["Action"]), plain(statement["Resource"]), statement.get("Condition")]
+    return json.dumps(content, sort_keys=True)
+
+
+@pytest.mark.parametrize("kind", ["role", "imported", "lazy", "group"])
+def test_a_role_that_takes_policies_is_no_warning(kind: str) -> None:
+    stack = new_stack()
+    principal = iam.ServicePrincipal("sagemaker.amazonaws.com")
+    role: iam.IRole = {
+        "role": new_role,
+        "imported": lambda stack: iam.Role.from_role_name(stack, "Imported", "mine"),
+        "lazy": lambda stack: iam.LazyRole(stack, "Lazy", assumed_by=principal),
+        "group": new_role,
+    }[kind](stack)
+    if kind == "group":
+        cluster = new_cluster(stack, controller(), p5(execution_role=role))
+    else:
+        cluster = new_cluster(stack, execution_role=role)
+    assert not [text for text in annotations_of(cluster) if text.startswith("HPS070 ")]
 
 
 def test_options_of_the_handler() -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from aws_cdk import Annotations, CfnParameter, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
@@ -70,6 +71,14 @@ def lustre(**values: str) -> LustreMount:
 
 def zfs(**values: str) -> OpenZfsMount:
     return OpenZfsMount(**{"dns_name": GOOD_DNS, **values})
+
+
+def brought_role(*, mutable: bool) -> Build:
+    def build(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+        role = iam.Role.from_role_arn(stack, "Mine", "arn:aws:iam::123456789012:role/mine", mutable=mutable)
+        return (controller(), p5()), {"execution_role": role}
+
+    return build
 
 
 def database(**values: Any) -> Build:
@@ -343,6 +352,7 @@ WARNINGS = (
     Case("HPS063", network([("a", "us-west-2a"), ("b", "us-west-2b")]), network(), "us-west-2a, us-west-2b"),
     Case("HPS064", two_zones("train", "train"), two_zones("traina", "trainb"), "traina in us-west-2a"),
     Case("HPS065", network(groups=1, open=True), network(groups=1), "lets everything out"),
+    Case("HPS070", brought_role(mutable=False), brought_role(mutable=True), '"sagemaker:DescribeClusterNode"'),
     Case(
         "TOPO202",
         only(controller(), p5(), ComputeGroup("cpu", "ml.c5.large")),
