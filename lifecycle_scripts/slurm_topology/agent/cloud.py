@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from slurm_topology.agent import findings, learning, renewal
+from slurm_topology.agent import findings, learning, network, renewal
 from slurm_topology.agent.state import CloudMemory
 from slurm_topology.agent.world import World
 
@@ -19,7 +19,11 @@ __all__ = ["MakeClient", "make_client", "refresh"]
 MakeClient = Callable[[str, str], Any]  # service, region
 Step = Callable[[World, CloudMemory, MakeClient], CloudMemory]
 
-STEPS: dict[str, Step] = {renewal.SUBJECT: renewal.renew, learning.SUBJECT: learning.learn}
+STEPS: dict[str, Step] = {
+    renewal.SUBJECT: renewal.renew,
+    learning.SUBJECT: learning.learn,
+    network.SUBJECT: network.ask_ec2,  # the last source: after it is known what the others say
+}
 
 
 def refresh(world: World, make_client: MakeClient) -> None:
@@ -39,17 +43,19 @@ def _take(subject: str, step: Step, world: World, memory: CloudMemory, make_clie
     try:
         return step(world, memory, make_client)
     except Exception as error:  # an SDK can fail in any way
-        why = str(error) or repr(error)
+        why = network.why_not(error) if subject == network.SUBJECT else str(error) or repr(error)
         if memory.troubles.get(subject) != why:
             world.log.finding(findings.aws_not_asked(subject, why))
-        return _later(world, memory, subject, why)
+        return _later(world, memory, subject, why, error)
 
 
-def _later(world: World, memory: CloudMemory, subject: str, why: str) -> CloudMemory:
+def _later(world: World, memory: CloudMemory, subject: str, why: str, error: Exception) -> CloudMemory:
     now = world.clock.now()
     troubled = replace(memory, troubles={**memory.troubles, subject: why})
     if subject == renewal.SUBJECT:
         return replace(troubled, plan_looked_at=now)
+    if subject == network.SUBJECT:
+        return network.after_failure(troubled, now, error)
     return replace(troubled, ask_again_at=now + learning.RETRY_SECONDS)
 
 

@@ -63,6 +63,7 @@ def compute(seen: Observation, places: Mapping[str, Place], *, opt_out: bool) ->
         resource_config=seen.resource_config,
         slurm_nodes=nodes_to_place(seen),
         cluster_nodes=seen.cluster_nodes,
+        instance_topology=seen.instance_topology,
         groups=planned_groups(seen.plan, seen.resource_config),
         partitions=tuple(_partitions(seen, groups_of_partitions(seen.plan, seen.resource_config))),
     )

@@ -135,9 +135,10 @@ def set_aside(name: str, why: str) -> Finding:
 
 
 def aws_not_asked(subject: str, why: str) -> Finding:
-    """``subject``: plan or instances."""
+    """``subject``: plan, instances or network."""
     message = {
         "plan": f"the stack's plan can't be looked at, so that updates of the stack don't reach this agent: {why}",
         "instances": f"SageMaker can't be asked about instances, so that their zones may be unknown: {why}",
+        "network": f"EC2 can't be asked where instances without labels sit: {why}",
     }[subject]
     return Finding("AGENT040", WARNING, subject, message, "the agent works with what it knows, and asks again later")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from slurm_topology.agent.world import World
 
-__all__ = ["BUDGET_SECONDS", "RETRY_SECONDS", "SUBJECT", "learn"]
+__all__ = ["BUDGET_SECONDS", "RETRY_SECONDS", "SUBJECT", "capabilities", "learn", "read_config"]
 
 SUBJECT = "instances"  # of the finding, when SageMaker can't be asked
 BUDGET_SECONDS = 5.0  # a trigger that comes meanwhile waits so long at most
@@ -43,7 +43,7 @@ def learn(world: World, memory: CloudMemory, make_client: Callable[[str, str], A
     now, mark = world.clock.now(), _mark(world)
     if memory.nothing_to_ask == mark or 0 < memory.ask_again_at - now <= RETRY_SECONDS:
         return memory
-    config = _config(world)
+    config = read_config(world)
     region = region_of(cluster_arn(world))
     if config is None or region is None:
         return memory
@@ -51,7 +51,7 @@ def learn(world: World, memory: CloudMemory, make_client: Callable[[str, str], A
     before = store.load_instances()
     present = {instance.instance_id for instance in config.instances}
     known: Known = {instance_id: facts for instance_id, facts in before.items() if instance_id in present}
-    wanted = whom_to_ask(config, _capability(world, config), known)
+    wanted = whom_to_ask(config, capabilities(world, config), known)
     if not wanted:
         if known != before:
             store.save_instances(known)
@@ -94,7 +94,8 @@ def _mark(world: World) -> str:
     return f"{files.signature(settings.resource_config)} {files.signature(settings.plan)}"
 
 
-def _config(world: World) -> ResourceConfig | None:
+def read_config(world: World) -> ResourceConfig | None:
+    """HyperPod's file; None when it isn't there or can't be read."""
     try:
         text = world.files.read_text(world.settings.resource_config)
         return None if text is None else read_resource_config.read(json.loads(text))
@@ -102,7 +103,7 @@ def _config(world: World) -> ResourceConfig | None:
         return None  # the pass says so
 
 
-def _capability(world: World, config: ResourceConfig) -> dict[str, Capability]:
+def capabilities(world: World, config: ResourceConfig) -> dict[str, Capability]:
     """Of each group that computes: from the plan, else from its type (one without a network may be the controller)."""
     text = world.files.read_text(world.settings.plan)
     try:

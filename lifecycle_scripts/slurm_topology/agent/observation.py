@@ -13,6 +13,7 @@ from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import SlurmConf
 from slurm_topology.core.model import ClusterTopology, Finding, Partition
 from slurm_topology.core.read_cluster_nodes import ClusterNodes
+from slurm_topology.core.read_instance_topology import InstanceTopology
 from slurm_topology.core.read_resource_config import ResourceConfig
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
@@ -78,6 +79,7 @@ class Observation:
     plan: PlanDocument | None
     manager_active: bool  # HyperPod's own writer of topology files runs on this machine
     cluster_nodes: ClusterNodes | None = None  # what SageMaker has said about the instances, in this pass or before
+    instance_topology: InstanceTopology | None = None  # likewise EC2, about those that nobody else places
     findings: tuple[Finding, ...] = field(default=())
     # what slurm.conf and all that it includes were right before they were read
     conf_signatures: Mapping[str, Signature | None] = field(default_factory=dict)

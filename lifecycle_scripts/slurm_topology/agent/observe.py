@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from slurm_topology.agent import findings, readback, zones
+from slurm_topology.agent import findings, network, readback, zones
 from slurm_topology.agent.daemon import find_daemon, unit_active
 from slurm_topology.agent.disk import CONF, YAML, DiskState, flat_like
 from slurm_topology.agent.files import Files, Signature
@@ -24,7 +24,7 @@ from slurm_topology.agent.text import digest
 from slurm_topology.core import plan_document, read_resource_config
 from slurm_topology.core.errors import CommandError, InputError
 from slurm_topology.core.model import ClusterTopology, Finding
-from slurm_topology.core.read_cluster_nodes import ClusterNodes
+from slurm_topology.core.read_instance_topology import TopologyInstance
 from slurm_topology.core.read_scontrol import read_nodes, read_partitions
 from slurm_topology.core.slurm_version import SlurmVersion
 
@@ -68,6 +68,7 @@ class Observer:
             raise InputError("scontrol show config: expected a line SLURM_VERSION, got none")
         version = SlurmVersion.parse(config["SLURM_VERSION"]) if config else next_version
         resource_config = self._resource_config()
+        facts, places = self._learnt()
         view = self._view(config, version) if role is Role.ACTIVE and version is not None else None
         return Observation(
             now=now,
@@ -83,7 +84,8 @@ class Observer:
             resource_config=resource_config,
             plan=self._plan(),
             manager_active=unit_active(self.shell, self.settings.manager_unit),
-            cluster_nodes=self._told_by_sagemaker(resource_config),
+            cluster_nodes=zones.cluster_nodes(resource_config, facts) if resource_config else None,
+            instance_topology=network.fallback(resource_config, places) if resource_config else None,
             findings=tuple(self.findings),
             conf_signatures=self.conf_signatures,
             controller_rank=next((rank for rank, (name, _) in enumerate(hosts) if name in (own or ())), 0),
@@ -143,12 +145,12 @@ class Observer:
             self.settings.resource_config, "AGENT013", lambda text: read_resource_config.read(json.loads(text))
         )
 
-    def _told_by_sagemaker(self, config: read_resource_config.ResourceConfig | None) -> ClusterNodes | None:
-        """What ``learning`` keeps. What it couldn't ask is a finding."""
+    def _learnt(self) -> tuple[dict[str, zones.Facts], dict[str, TopologyInstance]]:
+        """What ``learning`` and ``network`` keep: SageMaker's facts, and EC2's. What couldn't be asked is a finding."""
         memory = Store(self.files, self.settings.state_folder, self.findings)
         troubles = memory.load_cloud().troubles
         self.findings += [findings.aws_not_asked(subject, troubles[subject]) for subject in sorted(troubles)]
-        return zones.cluster_nodes(config, memory.load_instances()) if config else None
+        return memory.load_instances(), memory.load_network()
 
     def _plan(self) -> plan_document.PlanDocument | None:
         if self.files.signature(self.settings.plan) is None:

@@ -9,7 +9,7 @@ the agent goes on without it: everything that matters is observed anew.
 | `places.json` | the last known place of every node |
 | `transaction.json` | the change under way; it is there only between the first write and the last step of an apply |
 | `original.json` | what was in the configuration folder before the agent's first write (for uninstall) |
-| `instances.json` | what SageMaker said about instances: zones, UltraServers |
+| `instances.json` | what SageMaker said about instances (zones, UltraServers), and EC2 (network) |
 | `cloud.json` | when AWS was asked and told something last, and what went wrong then |
 | `pause.json` | there while an operator has paused the agent |
 """
@@ -17,7 +17,7 @@ the agent goes on without it: everything that matters is observed anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,10 +28,12 @@ from slurm_topology.agent.places import Place
 from slurm_topology.agent.zones import Facts
 from slurm_topology.core.errors import InputError, StateError
 from slurm_topology.core.model import Finding, Placement
+from slurm_topology.core.read_instance_topology import TopologyInstance
 
 __all__ = ["AgentState", "CloudMemory", "Original", "Pause", "Store", "Transaction"]
 
 FORMAT = 1  # of every document; a reader refuses what is newer
+INSTANCES = "instances.json"
 SET_ASIDE_KEPT = 3  # broken documents kept per name
 
 Document = TypeVar("Document")
@@ -108,6 +110,10 @@ class CloudMemory:
     plan_sha256: str = ""  # of the plan that was in place then
     nothing_to_ask: str = ""  # signatures of the files for which every instance that matters is known
     ask_again_at: float = 0.0  # after a failure
+    network_mark: str = ""  # signatures of the files when EC2's turn was looked at last; "": look again
+    network_ask_at: float = 0.0  # no question to EC2 before
+    network_pause: float = 0.0  # seconds, of the present or last one
+    network_asked: str = ""  # the last id that EC2 was asked about
     troubles: dict[str, str] = field(default_factory=dict)  # what can't be asked → why
     reported: dict[str, int] = field(default_factory=dict)  # counters as CloudWatch was told them last
     reported_at: float = 0.0
@@ -181,16 +187,29 @@ class Store:
 
     def load_instances(self) -> dict[str, Facts]:
         """Instance id → what SageMaker said about it."""
-        document = self._document("instances.json")
-        try:
-            entries = () if document is None else document["instances"].items()
-            return {str(instance_id): Facts(*facts) for instance_id, facts in entries}
-        except (KeyError, TypeError, AttributeError) as error:
-            self._set_aside("instances.json", f"of an unknown shape ({error!r})")
-            return {}
+        return self._learnt("instances", lambda entry: Facts(*entry))
 
     def save_instances(self, instances: Mapping[str, Facts]) -> None:
-        self._save("instances.json", {"instances": {name: list(instances[name]) for name in sorted(instances)}})
+        self._save_learnt("instances", {name: list(instances[name]) for name in sorted(instances)})
+
+    def load_network(self) -> dict[str, TopologyInstance]:
+        """Instance id → what EC2 said about it."""
+        return self._learnt("network", lambda entry: TopologyInstance(*entry)._replace(network_nodes=tuple(entry[3])))
+
+    def save_network(self, places: Mapping[str, TopologyInstance]) -> None:
+        self._save_learnt("network", {name: list(places[name]) for name in sorted(places)})
+
+    def _learnt(self, source: str, read: Callable[[Any], Document]) -> dict[str, Document]:
+        document = self._document(INSTANCES) or {}
+        try:
+            return {str(instance_id): read(entry) for instance_id, entry in document.get(source, {}).items()}
+        except (TypeError, IndexError, AttributeError) as error:
+            self._set_aside(INSTANCES, f"of an unknown shape ({error!r})")
+            return {}
+
+    def _save_learnt(self, source: str, entries: Mapping[str, Any]) -> None:
+        """The part of one source; the other's stays."""
+        self._save(INSTANCES, {"instances": {}, **(self._document(INSTANCES) or {}), source: entries})
 
     # ---- documents
 

@@ -1,7 +1,7 @@
 """ec2:DescribeInstanceTopology answers, with an optional map of instance ids to Slurm node names.
 
-EC2 doesn't see HyperPod's own instances (they live in the service's account), so this is a source for self-managed
-nodes and for tests. ``CapacityBlockId`` is the UltraServer's NVLink domain; it may be null right after launch.
+EC2 seldom sees HyperPod's own instances (they live in the service's account), so this is the last source, and that of
+self-managed nodes. ``CapacityBlockId`` is the UltraServer's NVLink domain; it may be null right after launch.
 """
 
 from __future__ import annotations
