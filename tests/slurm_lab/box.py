@@ -50,21 +50,21 @@ class Inner(subprocess.Popen[str]):
         if self.poll() is not None:
             return
         process = self.pid
-        while inner := _children(process):
+        while inner := children(process):
             process = inner[0]
-            if _name(process) not in ("sudo", "nsenter"):
+            if name_of(process) not in ("sudo", "nsenter"):
                 break
         subprocess.run([*self._sudo, "kill", f"-{int(sig)}", str(process)], capture_output=True, check=False)
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
     try:
         return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except OSError:
         return []
 
 
-def _name(process: int) -> str:
+def name_of(process: int) -> str:
     try:
         return Path(f"/proc/{process}/comm").read_text().strip()
     except OSError:
