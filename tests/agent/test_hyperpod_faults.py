@@ -171,10 +171,14 @@ def test_a_second_writer_whose_file_would_kill_slurmctld_is_not_yielded_to(make_
     lab.write_members(tree_of(lab.lab.nodes, 4))
     lab.settle()
     right = lab.conf_files()
+    said = []
     for round_ in range(6):
         lab.lab.write_topology("SwitchName=a Switches=a\n")
-        assert lab.reconcile(clock_offset=round_ * 30.0)["reason"] == "file-wrong"
+        record = lab.reconcile(clock_offset=round_ * 30.0)
+        assert record["reason"] == "file-wrong"
         assert lab.conf_files() == right
+        said.append("AGENT028" in {finding["id"] for finding in record["findings"]})
+    assert said == [False] * 3 + [True] * 3, "said from the third time on, when it would have yielded"
 
 
 def test_repair_steps_in_only_where_something_is_broken(make_agent_lab: Make, slurm_version: str) -> None:

@@ -266,7 +266,14 @@ def _act(compared: Compared) -> Decision:
         action, reason, assignments = Action.RESTORE_FILE, Reason.FILE_WRONG, wrongly_assigned
     else:
         action, reason, assignments = Action.PUBLISH, _why_published(compared), all_assigned
-    return Decision(action, reason, wanted.target, wanted.topology, assignments, reverted=picture.foreign)
+    found = _insisting(compared)
+    return Decision(action, reason, wanted.target, wanted.topology, assignments, found, reverted=picture.foreign)
+
+
+def _insisting(compared: Compared) -> tuple[Finding, ...]:
+    """We would have yielded by now, were it not for what the other one writes."""
+    fought = compared.picture.foreign and writers.yields(compared.state, compared.seen.now)
+    return (findings.refused_again(compared.seen.manager_active),) if fought else ()
 
 
 def _why_published(compared: Compared) -> Reason:

@@ -17,6 +17,7 @@ __all__ = [
     "override_found",
     "override_in_the_way",
     "paused",
+    "refused_again",
     "rescued",
     "set_aside",
     "slurm_down",
@@ -109,6 +110,13 @@ def yielding(seconds: float, manager_active: bool) -> Finding:
         '"mode": "repair" or "observe" in agent.json is ours'
     )
     return Finding("AGENT024", ERROR, "agent", message, remedy)
+
+
+def refused_again(manager_active: bool) -> Finding:
+    """Another writer insists on what slurmctld dies of: the one case in which the agent doesn't yield."""
+    who = "HyperPod's own topology manager (sagemaker-cluster-agent)" if manager_active else "another program"
+    message = f"{who} keeps writing a topology that slurmctld would refuse: the agent puts its own back each time"
+    return Finding("AGENT028", ERROR, "agent", message, "stop that program, or let `slurm-topology check` read its file")
 
 
 def rescued(with_what: str) -> Finding:
