@@ -32,14 +32,16 @@ def find_daemon(files: Files, shell: Shell, unit: str, pid_file: str | None) -> 
 
 
 def _daemon(files: Files, pid: int) -> Daemon | None:
-    """The process if it is a slurmctld (not its script runner, which has the same program, nor a rehearsal)."""
+    """The process if it is a slurmctld (not its script runner, which has the same program, nor a rehearsal).
+
+    By what it was called as: the kernel's name for it (comm) is Debian's slurmctld-wlm after a reconfigure.
+    """
     try:
-        name = (files.read_text(PROC / str(pid) / "comm") or "").strip()
         line = files.read_text(PROC / str(pid) / "cmdline") or ""
     except OSError:
         return None  # it ended while we looked, or isn't ours to see
     arguments = tuple(word for word in line.split("\0") if word)
-    if name != "slurmctld" or not arguments or "slurmscriptd" in line or f"/{SCRATCH}." in line:
+    if not arguments or Path(arguments[0]).name != "slurmctld" or "slurmscriptd" in line or f"/{SCRATCH}." in line:
         return None
     return Daemon(pid, arguments, _binary(files, pid, arguments[0]))
 

@@ -116,7 +116,7 @@ def refused_again(manager_active: bool) -> Finding:
     """Another writer insists on what slurmctld dies of: the one case in which the agent doesn't yield."""
     who = "HyperPod's own topology manager (sagemaker-cluster-agent)" if manager_active else "another program"
     message = f"{who} keeps writing a topology that slurmctld would refuse: the agent puts its own back each time"
-    return Finding("AGENT028", ERROR, "agent", message, "stop that program, or let `slurm-topology check` read its file")
+    return Finding("AGENT028", ERROR, "agent", message, "stop that program; `slurm-topology check` reads its file")
 
 
 def rescued(with_what: str) -> Finding:
