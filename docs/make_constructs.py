@@ -30,7 +30,8 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("Accounting", "", ("Accounting", "NewDatabase", "ExistingDatabase", "AccountingDatabase")),
     ("Lifecycle and provisioning", "",
-     ("Lifecycle", "NodeProvisioningMode", "NodeRecovery", "SlurmConfigStrategy", "HandlerOptions")),
+     ("Lifecycle", "NodeProvisioningMode", "NodeRecovery", "PatchingStrategy", "SlurmConfigStrategy",
+      "HandlerOptions")),
     ("Observability", "", ("TopologyAlarms", "TopologyDashboard")),
 )  # fmt: skip
 

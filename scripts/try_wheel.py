@@ -22,13 +22,14 @@ FLOOR = ("aws-cdk-lib==2.252.0", "constructs==10.5.0")
 APP = """
 from aws_cdk import App, Stack
 from hyperpod_slurm import (ClusterInstanceType, ComputeGroup, ControllerGroup, InterfaceType, LoginGroup, NewDatabase,
-    NewLustre, NewOpenZfs, SlurmCluster, TopologyAlarms, TopologyDashboard)
+    NewLustre, NewOpenZfs, PatchingStrategy, SlurmCluster, TopologyAlarms, TopologyDashboard)
 
 app = App()
 stack = Stack(app, "Try")
 cluster = SlurmCluster(stack, "Cluster", shared_storage=[NewLustre(), NewOpenZfs()], accounting=NewDatabase(),
     instance_groups=[ControllerGroup("controller"), LoginGroup("login"),
-        ComputeGroup("train", ClusterInstanceType.P5_48XLARGE, 8, interface_type=InterfaceType.EFA)])
+        ComputeGroup("train", ClusterInstanceType.P5_48XLARGE, 8, interface_type=InterfaceType.EFA,
+            auto_patch=PatchingStrategy.WHEN_IDLE, image_release_version="1.2.3")])
 TopologyDashboard(stack, "Dashboard", cluster=cluster, alarms=TopologyAlarms(stack, "Alarms", cluster=cluster))
 app.synth()
 """
@@ -76,12 +77,17 @@ def synthesize(python: Path, folder: Path) -> None:
     template = json.loads((folder / "cdk.out" / "Try.template.json").read_text())
     by_type = {resource["Type"]: resource["Properties"] for resource in template["Resources"].values()}
     cluster = by_type["AWS::SageMaker::Cluster"]
+    group = cluster["InstanceGroups"][2]
     found = (
         cluster["Orchestrator"]["Slurm"]["AccountingDatabase"]["Port"],
-        cluster["InstanceGroups"][2]["NetworkInterface"],
+        group["NetworkInterface"],
+        group["AutoPatchConfig"],
+        group["ImageReleaseVersion"],
         by_type["Custom::HyperPodSlurmTopologyPlan"]["Mode"],
+        len(by_type["Custom::HyperPodSlurmS3PrefixList"]),
     )
-    if found != (expected := (3306, {"InterfaceType": "efa"}, "own")):
+    expected = (3306, {"InterfaceType": "efa"}, {"PatchingStrategy": "WhenIdle"}, "1.2.3", "own", 4)
+    if found != expected:
         sys.exit(f"the template has {found}, expected {expected}")
     command = python.with_name("slurm-topology")
     print(

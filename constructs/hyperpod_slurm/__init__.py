@@ -16,7 +16,7 @@ from .instance_group import ComputeGroup, ControllerGroup, DeepHealthCheck, Inst
 from .instance_type import ClusterInstanceType
 from .lifecycle import Lifecycle
 from .network import ClusterNetwork
-from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
+from .provisioning import NodeProvisioningMode, NodeRecovery, PatchingStrategy, SlurmConfigStrategy
 from .storage import (
     EbsVolume,
     LustreMount,
@@ -58,6 +58,7 @@ __all__ = [
     "NodeProvisioningMode",
     "NodeRecovery",
     "OpenZfsMount",
+    "PatchingStrategy",
     "SharedStorage",
     "SlurmCluster",
     "SlurmConfigStrategy",

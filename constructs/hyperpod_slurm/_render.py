@@ -44,6 +44,7 @@ def instance_group(group: InstanceGroup, context: GroupContext) -> _Cfn.ClusterI
         slurm_config=_slurm_config(group),
         threads_per_core=group.threads_per_core,
         image_id=group.image_id,
+        scheduled_update_config=_scheduled_update_config(group),
         instance_storage_configs=_storage_configs(group, context) or None,
         override_vpc_config=_override_vpc_config(group, context),
         **_compute_only(group),
@@ -82,6 +83,13 @@ def _life_cycle_config(context: GroupContext) -> _Cfn.ClusterLifeCycleConfigProp
 def _slurm_config(group: InstanceGroup) -> _Cfn.ClusterSlurmConfigProperty:
     partitions = [group.partition_name] if isinstance(group, ComputeGroup) else None
     return _Cfn.ClusterSlurmConfigProperty(node_type=group.role.value, partition_names=partitions)
+
+
+def _scheduled_update_config(group: InstanceGroup) -> _Cfn.ScheduledUpdateConfigProperty | None:
+    """Without batches and alarms: those are for EKS alone (HyperPod developer guide, "Update your AMI version")."""
+    if group.update_schedule is None:
+        return None
+    return _Cfn.ScheduledUpdateConfigProperty(schedule_expression=group.update_schedule)
 
 
 def _storage_configs(group: InstanceGroup, context: GroupContext) -> list[_Cfn.ClusterInstanceStorageConfigProperty]:
@@ -131,11 +139,21 @@ def override_newer_properties(
 ) -> None:
     """Properties that the oldest supported aws-cdk-lib has no classes for."""
     for index, group in enumerate(groups):
-        if isinstance(group, ComputeGroup) and group.interface_type is not None:
-            value = {"InterfaceType": group.interface_type.value}
-            resource.add_property_override(f"InstanceGroups.{index}.NetworkInterface", value)
+        for name, value in _newer_properties(group).items():
+            resource.add_property_override(f"InstanceGroups.{index}.{name}", value)
     if database is not None:
         resource.add_property_override("Orchestrator.Slurm.AccountingDatabase", _accounting_database(database))
+
+
+def _newer_properties(group: InstanceGroup) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if isinstance(group, ComputeGroup) and group.interface_type is not None:
+        values["NetworkInterface"] = {"InterfaceType": group.interface_type.value}
+    if group.image_release_version is not None:
+        values["ImageReleaseVersion"] = group.image_release_version
+    if group.auto_patch is not None:
+        values["AutoPatchConfig"] = {"PatchingStrategy": group.auto_patch.value}
+    return values
 
 
 def _accounting_database(database: AccountingDatabase) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from slurm_topology.core.model import NodeRole
 
 from .capacity import Capacity
 from .instance_type import ClusterInstanceType
+from .provisioning import PatchingStrategy
 from .storage import EbsVolume, Mount
 
 __all__ = ["ComputeGroup", "ControllerGroup", "DeepHealthCheck", "InstanceGroup", "InterfaceType", "LoginGroup"]
@@ -72,6 +73,15 @@ class InstanceGroup:
 
     image_id: str | None = None
     """A HyperPod or custom AMI. Default: the newest HyperPod AMI when the group is created."""
+
+    image_release_version: str | None = None
+    """Release of the HyperPod AMI, such as ``"1.2.3"``. Default: the newest when the group is created."""
+
+    auto_patch: PatchingStrategy | None = None
+    """When HyperPod applies security patches of its AMI by itself. Default: never."""
+
+    update_schedule: str | None = None
+    """A cron expression, such as ``"cron(0 3 ? * SUN *)"``: when HyperPod updates the AMI, whatever runs then."""
 
     subnets: Sequence[ec2.ISubnet] = ()
     """Default: the cluster's subnets. Never changes after the group is created. EFA does not cross zones."""

@@ -1,10 +1,10 @@
-"""How HyperPod provisions nodes, mends them and keeps slurm.conf."""
+"""How HyperPod provisions nodes, mends them, patches them and keeps slurm.conf."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["NodeProvisioningMode", "NodeRecovery", "SlurmConfigStrategy"]
+__all__ = ["NodeProvisioningMode", "NodeRecovery", "PatchingStrategy", "SlurmConfigStrategy"]
 
 
 class NodeProvisioningMode(str, Enum):
@@ -22,6 +22,19 @@ class NodeRecovery(str, Enum):
 
     AUTOMATIC = "Automatic"
     NONE = "None"
+
+
+class PatchingStrategy(str, Enum):
+    """When HyperPod puts a security patch of its image on a group's instances (``ClusterPatchingStrategy``).
+
+    It takes no new jobs to them meanwhile, and never interrupts a running one.
+    """
+
+    WHEN_IDLE = "WhenIdle"
+    """Each instance as soon as it is idle."""
+
+    WHEN_ALL_IDLE = "WhenAllIdle"
+    """All of them, once all are idle."""
 
 
 class SlurmConfigStrategy(str, Enum):

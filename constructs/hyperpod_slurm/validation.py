@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from slurm_topology.core.model import Finding, Severity
 
-from . import _rules_cluster, _rules_groups, _rules_network, _rules_storage
+from . import _rules_cluster, _rules_groups, _rules_network, _rules_software, _rules_storage
 from ._spec import ClusterSpec
 
 __all__ = ["RULES", "as_text", "validate"]
@@ -21,6 +21,7 @@ Rule = Callable[[ClusterSpec], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     *_rules_cluster.RULES,
     *_rules_groups.RULES,
+    *_rules_software.RULES,
     *_rules_storage.RULES,
     *_rules_network.RULES,
 )

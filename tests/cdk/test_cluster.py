@@ -24,6 +24,7 @@ from hyperpod_slurm import (
     NodeProvisioningMode,
     NodeRecovery,
     OpenZfsMount,
+    PatchingStrategy,
     SlurmConfigStrategy,
 )
 
@@ -89,6 +90,9 @@ def test_everything_a_compute_group_can_say() -> None:
         ],
         threads_per_core=1,
         image_id="ami-0123456789abcdef0",
+        image_release_version="1.2.3",
+        auto_patch=PatchingStrategy.WHEN_ALL_IDLE,
+        update_schedule="cron(0 3 ? * SUN *)",
         subnets=[subnet],
         execution_role=iam.Role(stack, "Own", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com")),
     )
@@ -109,6 +113,9 @@ def test_everything_a_compute_group_can_say() -> None:
         "NetworkInterface": {"InterfaceType": "efa-only"},
         "ThreadsPerCore": 1,
         "ImageId": "ami-0123456789abcdef0",
+        "ImageReleaseVersion": "1.2.3",
+        "AutoPatchConfig": {"PatchingStrategy": "WhenAllIdle"},
+        "ScheduledUpdateConfig": {"ScheduleExpression": "cron(0 3 ? * SUN *)"},
         "InstanceStorageConfigs": [
             {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": key_id}},
             {"EbsVolumeConfig": {"VolumeSizeInGB": 500, "VolumeKmsKeyId": key_id}},
@@ -225,7 +232,15 @@ def test_every_property_is_one_that_sagemaker_knows() -> None:
     model = botocore.session.get_session().get_service_model("sagemaker")
     known = set(model.shape_for("ClusterInstanceGroupSpecification").members)
     stack = new_stack()
-    new_cluster(stack, controller(), p5(interface_type=InterfaceType.EFA, min_count=1, threads_per_core=1))
+    group = p5(
+        interface_type=InterfaceType.EFA,
+        min_count=1,
+        threads_per_core=1,
+        image_release_version="1.2.3",
+        auto_patch=PatchingStrategy.WHEN_IDLE,
+        update_schedule="cron(0 3 ? * SUN *)",
+    )
+    new_cluster(stack, controller(), group)
     properties = properties_of(stack, CLUSTER)
     assert set(properties) <= set(model.operation_model("CreateCluster").input_shape.members)
     for group in properties["InstanceGroups"]:

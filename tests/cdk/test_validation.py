@@ -33,6 +33,7 @@ from hyperpod_slurm import (
     NodeProvisioningMode,
     NodeRecovery,
     OpenZfsMount,
+    PatchingStrategy,
     SlurmConfigStrategy,
     Topology,
 )
@@ -300,6 +301,21 @@ ERRORS = (
         only(shared_storage=[NewOpenZfs(throughput_mbps=320)]),
         "got 300",
     ),
+    Case(
+        "HPS036",
+        only(controller(image_release_version="1.2"), p5()),
+        only(controller(image_release_version="1.2.3"), p5()),
+        "'1.2'",
+    ),
+    *(
+        Case(
+            "HPS037",
+            only(controller(), p5(update_schedule=bad)),
+            only(controller(), p5(update_schedule="cron(0 3 ? * SUN *)")),
+            bad,
+        )
+        for bad in ("rate(7 days)", "cron(0 3 * * SUN *)", "cron(0/5 3 ? * SUN *)", "cron(0 3 ? * SUN *) ")
+    ),
     Case("HPS060", network([(f"s{n}", "us-west-2a") for n in range(17)]), network(), "got 17 subnets"),
     Case("HPS061", network(groups=6), network(groups=5), "got 6"),
     # 8 P5 instances with 32 cards and a controller: 257 addresses; a /24 has 251, a /23 507.
@@ -348,6 +364,12 @@ WARNINGS = (
         only(controller(), gb200(17, partition="all"), p5(partition="all")),
         only(controller(), gb200(17), p5()),
         "share a partition with train",
+    ),
+    Case(
+        "HPS038",
+        only(controller(), p5(update_schedule="cron(0 3 ? * SUN *)")),
+        only(controller(), p5(auto_patch=PatchingStrategy.WHEN_IDLE)),
+        "cron(0 3 ? * SUN *)",
     ),
     Case("HPS063", network([("a", "us-west-2a"), ("b", "us-west-2b")]), network(), "us-west-2a, us-west-2b"),
     Case("HPS064", two_zones("train", "train"), two_zones("traina", "trainb"), "traina in us-west-2a"),
