@@ -218,8 +218,7 @@ class SlurmCluster(ClusterBase):
         # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
         others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
         resource.node.add_dependency(self.network, self.execution_role, self.controller_role, *others)
-        reason = "the list behind this rule lacks types that SageMaker's API accepts; HPS023 and HPS024 check the types"
-        acknowledge(resource, {"CloudFormation-Validate::E3644": reason})
+        acknowledge(resource, _render.false_alarms(self.instance_groups))
         return resource
 
     def _strategy(self) -> str | None:

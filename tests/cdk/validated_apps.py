@@ -21,6 +21,7 @@ from hyperpod_slurm import (
     NewDatabase,
     NewLustre,
     NewOpenZfs,
+    PatchingStrategy,
     SlurmCluster,
     TopologyAlarms,
     TopologyDashboard,
@@ -33,13 +34,14 @@ def full_stack(app: App, *, internet_access: bool, ultraservers: bool = True) ->
     """Everything that the library can make, in one stack."""
     stack = Stack(app, "Full")
     gb200 = ComputeGroup("gb200", "ml.p6e-gb200.36xlarge", 17, capacity=Capacity.training_plan(PLAN_ARN))
+    patched = p5(auto_patch=PatchingStrategy.WHEN_IDLE, image_release_version="1.2.3")
     cluster = SlurmCluster(
         stack,
         "Cluster",
         network=ClusterNetwork(stack, "Network", internet_access=internet_access),
         shared_storage=[NewLustre(), NewOpenZfs()],
         accounting=NewDatabase(),
-        instance_groups=[controller(), LoginGroup("login"), p5(), *([gb200] if ultraservers else [])],
+        instance_groups=[controller(), LoginGroup("login"), patched, *([gb200] if ultraservers else [])],
     )
     alarms = TopologyAlarms(stack, "Alarms", cluster=cluster)
     TopologyDashboard(stack, "Dashboard", cluster=cluster, alarms=alarms)
