@@ -35,7 +35,7 @@ local-stop: ## End what `make local KEEP=1` left running
 
 test: setup ## Everything: format, lint, types, then all tests (ARGS='-k name' chooses)
 	@$(MAKE) --no-print-directory lint
-	@$(RUN) -m pytest $(ARGS)
+	@$(RUN) scripts/run_tests.py $(ARGS)
 
 check: tools ## In a minute: format, lint, types, fast tests
 	@$(MAKE) --no-print-directory lint
