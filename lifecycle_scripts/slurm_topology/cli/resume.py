@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from slurm_topology.cli import notify
 from slurm_topology.cli._agent import add_settings, world_of
 
 __all__ = ["add_arguments", "run"]
@@ -15,10 +14,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    store = world_of(arguments).store()
+    world = world_of(arguments)
+    store = world.store()
     if store.load_pause() is None:
         print("the agent isn't paused")
         return 0
     store.end_pause()
     print("resumed")
-    return notify.run(arguments)
+    world.request()
+    return 0
