@@ -75,6 +75,7 @@ OTHER_KIND = _error(14, "use tree, block or flat")
 PAGE_SIZED = _error(15, "add or remove one character, for example a comment")
 NOT_READ = _error(16, "write topology.conf for this version")
 NOT_EXPRESSIBLE = _error(17, "give the cluster one tree, or one set of blocks")
+TAG = _error(18, "take the tag away: values are text")
 
 # ---- names
 

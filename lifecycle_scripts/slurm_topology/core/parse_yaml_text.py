@@ -21,6 +21,8 @@ from .errors import InputError
 __all__ = ["Mapping", "Node", "Scalar", "Sequence", "read"]
 
 _FILE = "topology.yaml"
+# Tags by which slurmctld (26.05, trials) converts a scalar, or refuses the file when it can't; others it ignores.
+_CONVERTING = re.compile(r"tag:yaml\.org,2002:(int|float|bool|null|seq|map)")
 _DEEPEST = 32  # collections in collections: a topology.yaml has six; PyYAML's time grows with the square of it
 
 
@@ -194,6 +196,9 @@ def _compose(yaml: Any, events: Iterator[Any], report: Report) -> Node | None:
             continue
         if isinstance(event, yaml.ScalarEvent):
             node: Node = Scalar(event.value, line)
+            if tag := _CONVERTING.fullmatch(event.tag or ""):
+                message = f"{event.value[:60]!r} has the tag !!{tag[1]}, by which slurmctld changes or refuses it"
+                report.add(rules.TAG, f"{_FILE} line {line}", message)
         elif isinstance(event, yaml.AliasEvent):
             report.add(rules.ALIAS, f"{_FILE} line {line}", f"has the alias *{event.anchor}, slurmctld refuses aliases")
             node = Scalar("", line)
