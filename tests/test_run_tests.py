@@ -38,9 +38,11 @@ def test_every_file_is_in_exactly_one_group(run_tests: ModuleType) -> None:
     assert set(times.values()) == {1}
 
 
-def test_a_group_that_fails_fails_the_run(run_tests: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_that_fails_fails_the_run(
+    run_tests: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And one in which nothing was chosen doesn't."""
-    run_tests.GROUPS = {"docs": ("tests/test_run_tests.py",)}
+    monkeypatch.setattr(run_tests, "GROUPS", {"docs": ("tests/test_run_tests.py",)})
     assert run_tests.main(["-k", "no_such_test"]) == 0
     assert run_tests.main(["--no-such-option"]) == 1
     assert "docs | " in capsys.readouterr().out
