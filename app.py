@@ -15,7 +15,8 @@ stack = Stack(app, "HyperPodSlurm")
 
 def setting(name: str, default: str) -> str:
     """A value of the context: ``-c name=value``, or cdk.json."""
-    return str(app.node.try_get_context(name) or default)
+    value = app.node.try_get_context(name)
+    return default if value is None else str(value)
 
 
 SlurmCluster(

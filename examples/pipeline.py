@@ -53,7 +53,7 @@ pipeline.add_stage(
             "TopologyPlan",
             input=pipeline.cloud_assembly_file_set,
             install_commands=["pip install cdk-hyperpod-slurm"],
-            commands=["slurm-topology plan --template assembly-Production/ProductionCluster*.template.json"],
+            commands=["slurm-topology plan --strict --template assembly-Production/ProductionCluster*.template.json"],
         )
     ],
 )

@@ -11,14 +11,14 @@ from slurm_topology.core.read_template import ASSUMED_SPARES
 from slurm_topology.core.slurm_version import SlurmVersion
 
 from ._spec import ClusterSpec, facts
-from ._tokens import is_token, known_number, known_text
+from ._tokens import is_known, known_number, known_text
 from .instance_group import ComputeGroup, InstanceGroup
 
 __all__ = ["synth_groups", "synth_plan"]
 
 
 def synth_plan(spec: ClusterSpec) -> Plan | None:
-    """The plan as far as it can be known now; None when a name, a type or a partition is a token.
+    """The plan as far as it can be known now; None when `synth_groups` gives none.
 
     Spares of a training plan are not known before the deployment asks for them: its default of one is taken.
     """
@@ -35,12 +35,14 @@ def synth_plan(spec: ClusterSpec) -> Plan | None:
 
 
 def synth_groups(spec: ClusterSpec) -> list[Group] | None:
-    """The groups as the plan sees them; None when a name, a type or a partition is a token."""
-    hidden = [group for group in spec.groups if is_token(group.name) or is_token(group.type_name)]
-    hidden += [group for group in spec.compute_groups if is_token(group.partition_name)]
-    if hidden:
-        return None
-    return [_group(group) for group in spec.groups]
+    """The groups as the plan sees them; None when a compute group's name, type or partition is not known yet.
+
+    Controllers and login nodes take no part in a plan.
+    """
+    for group in spec.compute_groups:
+        if not all(map(is_known, (group.name, group.type_name, group.partition_name))):
+            return None
+    return [_group(group) for group in spec.groups if is_known(group.name) and is_known(group.type_name)]
 
 
 def _group(group: InstanceGroup) -> Group:

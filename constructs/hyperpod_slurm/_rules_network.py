@@ -10,7 +10,7 @@ from slurm_topology.core.model import Capability, Finding
 
 from ._rules import error, plural, warning
 from ._spec import ClusterSpec, SubnetSpec, facts
-from ._tokens import is_token, known_number
+from ._tokens import known_number, known_text
 from .instance_group import ComputeGroup, InstanceGroup, InterfaceType
 
 __all__ = ["RULES"]
@@ -104,12 +104,11 @@ def _subnets_by_user(spec: ClusterSpec) -> Iterator[tuple[str, Sequence[SubnetSp
 
 def _addresses(subnets: Sequence[SubnetSpec]) -> int | None:
     """Free addresses in all of them; None when the size of one is not known."""
-    total = 0
-    for subnet in subnets:
-        if subnet.cidr is None or is_token(subnet.cidr):
-            return None
-        total += ipaddress.ip_network(subnet.cidr).num_addresses - _RESERVED_ADDRESSES
-    return total
+    try:
+        sizes = [ipaddress.ip_network(subnet.cidr, strict=False).num_addresses for subnet in subnets if subnet.cidr]
+    except ValueError:  # a token, or whatever an imported subnet was given
+        return None
+    return sum(sizes) - len(sizes) * _RESERVED_ADDRESSES if len(sizes) == len(subnets) else None
 
 
 def _addresses_needed(group: InstanceGroup) -> int:
@@ -123,7 +122,7 @@ def _addresses_needed(group: InstanceGroup) -> int:
 
 
 def _zones(subnets: Sequence[SubnetSpec]) -> list[str]:
-    return sorted({subnet.zone for subnet in subnets if subnet.zone is not None and not is_token(subnet.zone)})
+    return sorted({subnet.zone for subnet in subnets if known_text(subnet.zone)})
 
 
 def _has_fabric(group: InstanceGroup) -> bool:

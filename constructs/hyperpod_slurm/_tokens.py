@@ -1,4 +1,7 @@
-"""Tokens: values that exist only at deploy time.
+"""Values that nobody knows at synth: tokens, which exist only at deploy time, and placeholders of look-ups.
+
+A look-up (``Vpc.from_lookup``, ``StringParameter.value_from_lookup``) gives a made-up value in the first synthesis;
+then the CDK CLI asks AWS and synthesizes again. An error about a made-up value would stop it before it asks.
 
 `Token.is_unresolved` crosses into the jsii kernel (about 0.1 ms each); a cluster of 100 groups asks a few thousand
 times. CDK writes tokens into strings as ``${Token[…]}`` and into numbers far below -1e200, so that most values can be
@@ -14,6 +17,8 @@ from aws_cdk import Token
 
 __all__ = ["is_known", "is_token", "known_number", "known_text", "resolved_text"]
 
+# What look-ups of aws-cdk-lib give before AWS was asked: a parameter, an AMI, a VPC's blocks, zones of the account.
+_PLACEHOLDER = re.compile(r"dummy-value-for-.*|ami-1234|1\.2\.3\.4/5|dummy[0-9][a-z]", re.DOTALL)
 _NO_TOKEN_BELOW = 1e200  # CDK's encoded numbers are near -1.888e289 (core/lib/private/encoding)
 
 
@@ -30,7 +35,9 @@ def is_token(value: Any) -> bool:
 
 def is_known(value: Any) -> bool:
     """Whether ``value`` is set and known at synth."""
-    return value is not None and not is_token(value)
+    if value is None or is_token(value):
+        return False
+    return not (isinstance(value, str) and _PLACEHOLDER.fullmatch(value))
 
 
 def known_number(value: float | None) -> TypeGuard[float]:

@@ -25,7 +25,7 @@ Run = Callable[..., Path]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs an app as `cdk synth` does, with cdk.json's context and more; gives the folder of its templates."""
 
-    def run_app(path: Path, **context: str) -> Path:
+    def run_app(path: Path, **context: Any) -> Path:
         with monkeypatch.context() as patch:
             app = partial(aws_cdk.App, outdir=str(tmp_path), context={**feature_flags(), **context})
             patch.setattr(aws_cdk, "App", app)
@@ -65,10 +65,11 @@ def test_every_example_is_in_the_list() -> None:
 
 def test_app_takes_its_size_from_the_context(run: Run) -> None:
     """`cdk deploy -c compute_count=…`, as `make local` scales."""
-    context = {"compute_count": "16", "compute_type": "ml.p5en.48xlarge", "controller_type": "ml.m5.xlarge"}
-    (cluster,) = clusters(run(ROOT / "app.py", **context))
-    told = [(group["InstanceType"], group["InstanceCount"]) for group in cluster["InstanceGroups"]]
-    assert told == [("ml.m5.xlarge", 1), ("ml.p5en.48xlarge", 16)]
+    for count in ("16", "0", 0):  # -c gives texts, cdk.json numbers
+        context = {"compute_count": count, "compute_type": "ml.p5en.48xlarge", "controller_type": "ml.m5.xlarge"}
+        (cluster,) = clusters(run(ROOT / "app.py", **context))
+        told = [(group["InstanceType"], group["InstanceCount"]) for group in cluster["InstanceGroups"]]
+        assert told == [("ml.m5.xlarge", 1), ("ml.p5en.48xlarge", int(count))]
 
 
 def test_plans_differ_where_clusters_do(run: Run) -> None:

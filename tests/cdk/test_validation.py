@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_ssm as ssm
 
 from cdk.apps import ROOT, annotations_of, controller, errors_of, new_cluster, new_stack, p5
 from hyperpod_slurm import (
@@ -461,3 +463,56 @@ def test_tokens_hide_only_what_depends_on_them() -> None:
     name = CfnParameter(stack, "Type").value_as_string
     cluster = new_cluster(stack, controller(), p5(count=count), ComputeGroup("b", name, 7000, threads_per_core=4))
     assert [text[:9] for text in errors_of(cluster)] == ["HPS021 b:", "HPS028 b:"]
+
+
+def test_made_up_values_of_look_ups_are_not_judged() -> None:
+    """CDK's first pass gives them; an error about one would stop the synth before the CLI has asked AWS."""
+    stack = new_stack(region="us-west-2")
+    told = ssm.StringParameter.value_from_lookup
+    vpc = ec2.Vpc.from_lookup(stack, "Vpc", vpc_id="vpc-0123456789abcdef0")
+    names = {name: told(stack, f"/train/{name}") for name in ("image", "partition", "cluster", "type", "dns", "mount")}
+    groups = [
+        controller(image_id=names["image"]),
+        ComputeGroup(
+            told(stack, "/train/group"),
+            names["type"],
+            8,
+            partition=names["partition"],
+            image_id=ec2.MachineImage.lookup(name="mine").get_image(stack).image_id,
+            capacity=Capacity.training_plan(told(stack, "/train/plan")),
+            update_schedule=told(stack, "/train/schedule"),
+            image_release_version=told(stack, "/train/release"),
+        ),
+    ]
+    cluster = new_cluster(
+        stack,
+        *groups,
+        network=ClusterNetwork(stack, "Network", vpc=vpc, subnets=vpc.private_subnets),
+        cluster_name=names["cluster"],
+        slurm_version=told(stack, "/train/slurm"),
+        shared_storage=[LustreMount(dns_name=names["dns"], mount_name=names["mount"], mount_path=names["mount"])],
+        accounting=ExistingDatabase(
+            endpoint=told(stack, "/train/database"),
+            database_name=told(stack, "/train/name"),
+            secret=secretsmanager.Secret.from_secret_name_v2(stack, "Secret", "accounting"),
+        ),
+    )
+    assert errors_of(cluster) == []
+    assert not [text for text in annotations_of(cluster) if text.startswith(("HPS02", "HPS06"))]
+    assert cluster.topology_plan is None
+    assert len(json.loads(_manifest(stack))["missing"]) > 10
+
+
+def test_a_cidr_block_that_is_no_block_is_unknown() -> None:
+    """Imported subnets have whatever text they were given."""
+    for cidr in ("10.0.0.1/17", "foo"):
+        stack = new_stack()
+        vpc = ec2.Vpc.from_vpc_attributes(stack, "Vpc", vpc_id="vpc-1", availability_zones=["us-west-2a"])
+        subnets = [subnet(stack, "one", "us-west-2a", cidr)]
+        cluster = new_cluster(stack, network=ClusterNetwork(stack, "Network", vpc=vpc, subnets=subnets))
+        assert errors_of(cluster) == []
+
+
+def _manifest(stack: Stack) -> str:
+    assembly = stack.node.root.synth()  # type: ignore[attr-defined]
+    return Path(assembly.directory, "manifest.json").read_text()

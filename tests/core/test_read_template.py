@@ -60,6 +60,14 @@ def test_what_hides_the_plan_is_said(change: dict[str, Any], hidden: str) -> Non
     assert hidden in finding.message
 
 
+@pytest.mark.parametrize("role", ["Controller", "Login"])
+@pytest.mark.parametrize("key", ["InstanceType", "Name"])
+def test_groups_without_jobs_hide_nothing(role: str, key: str) -> None:
+    """They take no part in a plan, so neither does what is not known of them."""
+    (cluster,) = read_template(template({**CONTROLLER, "Role": role, key: {"Ref": "Parameter"}}, TRAIN))
+    assert cluster.findings == ()
+
+
 @pytest.mark.parametrize(
     "document", [[], {}, {"Resources": {}}, {"Resources": {"A": {"Type": "AWS::S3::Bucket"}}}], ids=str
 )
@@ -85,6 +93,17 @@ def test_the_gate_stays_shut(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     topology = {"Kind": "block", "BlockSizes": [18, 40]}
     assert gate(tmp_path, template(gb200, Topology=topology)) == 1
     assert "TOPO203" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)], ids=["lenient", "strict"])
+def test_the_gate_can_refuse_warnings(
+    options: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A CPU group made the default flat: a warning, which lets a lenient gate open."""
+    cpu = {**TRAIN, "Name": "cpu", "InstanceType": "ml.c5.xlarge"}
+    assert gate(tmp_path, template(CONTROLLER, TRAIN, cpu), *options) == code
+    assert "TOPO202 warning" in capsys.readouterr().out
+    assert gate(tmp_path, template(CONTROLLER, TRAIN), *options) == 0
 
 
 def test_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

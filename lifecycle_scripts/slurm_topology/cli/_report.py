@@ -17,9 +17,10 @@ def has_errors(findings: Iterable[Finding]) -> bool:
     return any(finding.severity is Severity.ERROR for finding in findings)
 
 
-def exit_code(findings: Iterable[Finding]) -> int:
-    """1 when there are error findings, else 0."""
-    return 1 if has_errors(findings) else 0
+def exit_code(findings: Iterable[Finding], *, strict: bool = False) -> int:
+    """1 when there are error findings, or with ``strict`` warnings, else 0."""
+    refused = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return 1 if any(finding.severity in refused for finding in findings) else 0
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterable[str]:

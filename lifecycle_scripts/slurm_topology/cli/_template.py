@@ -18,8 +18,8 @@ from ._report import choice_lines, exit_code, finding_lines, findings_json, plan
 __all__ = ["plan_template"]
 
 
-def plan_template(path: Path, as_json: bool, picture: Path | None = None) -> int:
-    """Print what each cluster of the template will get. Exit code: 0, or 1 when a plan has errors."""
+def plan_template(path: Path, as_json: bool, picture: Path | None = None, *, strict: bool = False) -> int:
+    """Print what each cluster of the template will get. Exit code: 0, or 1 when a plan has errors (or warnings)."""
     planned = [(cluster, *_plan(cluster)) for cluster in read_template(read_json(path))]
     if picture:
         drawn = [
@@ -35,7 +35,7 @@ def plan_template(path: Path, as_json: bool, picture: Path | None = None) -> int
     else:
         lines = (line for cluster, plan, found in planned for line in [f"{cluster.name}:", *_indented(plan, found)])
         print("\n".join(lines))
-    return exit_code(finding for _, _, found in planned for finding in found)
+    return exit_code((finding for _, _, found in planned for finding in found), strict=strict)
 
 
 def _plan(cluster: TemplateCluster) -> tuple[Plan | None, Sequence[Finding]]:

@@ -29,14 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--slurm-version", metavar="V", help="such as 24.11 or 25.11.4 (default: not known yet)")
     add_source_options(parser)
     add_wish_options(parser)
+    parser.add_argument("--strict", action="store_true", help="exit code 1 with warnings, too: for gates")
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
     parser.add_argument("--picture", type=Path, metavar="F", help="also write a picture of it, .html or .svg")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code: 0, or 1 with errors. Raises InputError (2)."""
+    """Exit code: 0, or 1 with errors (``--strict``: or warnings). Raises InputError (2)."""
     if arguments.template:
-        return plan_template(arguments.template, arguments.json, arguments.picture)
+        return plan_template(arguments.template, arguments.json, arguments.picture, strict=arguments.strict)
     version = SlurmVersion.parse(arguments.slurm_version) if arguments.slurm_version else None
     inventory, found, wanted, sizes = read_sources(arguments)
     plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wanted, block_sizes=sizes)
@@ -47,4 +48,4 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({**plan_json(plan), "findings": findings_json(findings)}, indent=1, sort_keys=True))
     else:
         print("\n".join([*choice_lines(plan), *finding_lines(findings)]))
-    return exit_code(findings)
+    return exit_code(findings, strict=arguments.strict)

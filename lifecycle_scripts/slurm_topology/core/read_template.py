@@ -1,8 +1,8 @@
 """Clusters of a synthesized CloudFormation template, so that a pipeline can look at their plans before it deploys.
 
 The custom resource ``Custom::HyperPodSlurmTopologyPlan`` of each cluster has all that the deployment plans from. Values
-that are references (``{"Ref": …}``) are known at deploy time only: a count may be one, a type or a name that is one
-hides the plan.
+that are references (``{"Ref": …}``) are known at deploy time only: a count may be one; a compute group's type, name or
+partition that is one hides the plan. Controllers and login nodes take no part in it.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ def _cluster(name: str, properties: Mapping[str, Any]) -> TemplateCluster:
 
 def _hidden(cluster: str, entry: Mapping[str, Any]) -> Sequence[Finding]:
     partitions = items(entry.get("Partitions"), "Partitions")
+    if _role(entry) is not NodeRole.COMPUTE:
+        return ()
     hidden = [key for key in ("Name", "InstanceType") if text(entry.get(key)) is None]
     hidden += ["Partitions"] if any(text(partition) is None for partition in partitions) else []
     if not hidden:
@@ -86,16 +88,20 @@ def _hidden(cluster: str, entry: Mapping[str, Any]) -> Sequence[Finding]:
 def _group(entry: Mapping[str, Any], where: str) -> Group:
     instance_type = text(entry.get("InstanceType")) or ""
     facts = lookup(instance_type)
-    role = text(entry.get("Role"))
     return Group(
         name=text(entry.get("Name")) or "",
         instance_type=instance_type,
-        role=NodeRole(role) if role in {each.value for each in NodeRole} else NodeRole.COMPUTE,
+        role=_role(entry),
         capability=facts.capability if facts else Capability.NONE,
         partitions=tuple(name for name in map(text, items(entry.get("Partitions"), where)) if name),
         count=number(entry.get("Count")),
         spare_instances=ASSUMED_SPARES if entry.get("TrainingPlanArn") else 0,
     )
+
+
+def _role(entry: Mapping[str, Any]) -> NodeRole:
+    role = text(entry.get("Role"))
+    return NodeRole(role) if role in {each.value for each in NodeRole} else NodeRole.COMPUTE
 
 
 def _partitions(groups: Sequence[Group]) -> tuple[Partition, ...]:
