@@ -111,6 +111,8 @@ def _parameters(function: ast.FunctionDef, text: str) -> list[str]:
     told = dict(re.findall(r":param (\w+): (.*?)(?=\n:param|\Z)", text, re.DOTALL))
     rows = ["| argument | type | default | |", "| --- | --- | --- | --- |"]
     for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if argument.arg.startswith("_"):
+            continue
         kind = _cell(ast.unparse(argument.annotation)) if argument.annotation else ""
         value = f"`{ast.unparse(default)}`" if default is not None else "required"
         rows.append(f"| `{argument.arg}` | {kind} | {value} | {_inline(told.get(argument.arg, ''))} |")

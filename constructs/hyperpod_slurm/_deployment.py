@@ -9,13 +9,11 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from . import _assets, permissions
-from ._handler import Handler, HandlerOptions, fingerprint
+from ._handler import Handler, fingerprint
 from ._render import topology_group
 from ._spec import ClusterSpec
 
 __all__ = ["Deployment"]
-
-_PURPOSE = "Plans and describes the topology of a HyperPod Slurm cluster during deployments"
 
 
 class Deployment:
@@ -26,7 +24,7 @@ class Deployment:
     place, and a rollback of it writes the old one back.
     """
 
-    def __init__(self, scope: Construct, spec: ClusterSpec, bucket: s3.IBucket, options: HandlerOptions) -> None:
+    def __init__(self, scope: Construct, spec: ClusterSpec, bucket: s3.IBucket, handler: Handler) -> None:
         self._scope = scope
         self._spec = spec
         self._bucket = bucket
@@ -35,7 +33,7 @@ class Deployment:
         self._asset = s3_assets.Asset(
             scope, "Bundle", path=str(self._bundle.path), asset_hash=self._bundle.content_hash
         )
-        self._handler = Handler(scope, options, _PURPOSE)
+        self._handler = handler
         self._groups = [topology_group(group) for group in spec.groups]
         self.plan = self._make_plan()
 
@@ -54,7 +52,9 @@ class Deployment:
             "PlanSha256": self.plan.get_att_string("PlanSha256"),
             "Groups": self._groups,
         }
-        resource = self._handler.custom_resource("InitialTopology", "Custom::HyperPodSlurmInitialTopology", properties)
+        resource = self._handler.custom_resource(
+            self._scope, "InitialTopology", "Custom::HyperPodSlurmInitialTopology", properties
+        )
         resource.node.add_dependency(policy)
         return resource
 
@@ -83,7 +83,9 @@ class Deployment:
             "LifecyclePrefix": self._prefix,
             **wanted,
         }
-        return self._handler.custom_resource("TopologyPlan", "Custom::HyperPodSlurmTopologyPlan", properties)
+        return self._handler.custom_resource(
+            self._scope, "TopologyPlan", "Custom::HyperPodSlurmTopologyPlan", properties
+        )
 
 
 def _training_plans(spec: ClusterSpec) -> list[str]:

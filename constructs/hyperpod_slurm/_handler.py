@@ -43,7 +43,6 @@ class Handler:
     """One function, its role and its log group, made in ``scope``; ``purpose`` describes them to people."""
 
     def __init__(self, scope: Construct, options: HandlerOptions, purpose: str) -> None:
-        self._scope = scope
         self._code = _assets.build_handler()
         log_group = logs.LogGroup(
             scope,
@@ -69,16 +68,16 @@ class Handler:
             vpc_subnets=options.vpc_subnets,
         )
 
-    def custom_resource(self, id: str, type: str, properties: Mapping[str, Any]) -> CustomResource:  # noqa: A002
+    def custom_resource(self, scope: Construct, id: str, type: str, properties: Mapping[str, Any]) -> CustomResource:  # noqa: A002
         """CloudFormation runs a custom resource again only when a property changes: so new code changes one."""
         content = {"code": self._code.content_hash, **properties}
         return CustomResource(
-            self._scope,
+            scope,
             id,
             service_token=self._function.function_arn,
             resource_type=type,
             service_timeout=Duration.minutes(_SERVICE_MINUTES),
-            properties={**properties, "Fingerprint": fingerprint(self._scope, content)},
+            properties={**properties, "Fingerprint": fingerprint(scope, content)},
         )
 
 

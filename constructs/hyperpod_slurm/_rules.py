@@ -6,7 +6,7 @@ import re
 
 from slurm_topology.core.model import Finding, Severity
 
-__all__ = ["NAME", "error", "is_name", "plural", "warning"]
+__all__ = ["NAME", "as_text", "error", "is_name", "plural", "warning"]
 
 # Patterns of ClusterName, ClusterInstanceGroupName and ClusterPartitionName (SageMaker API, CreateCluster).
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*")
@@ -21,6 +21,13 @@ def error(id: str, subject: str, message: str, remedy: str) -> Finding:  # noqa:
 def warning(id: str, subject: str, message: str, remedy: str) -> Finding:  # noqa: A002 - the finding's own word
     """Something that works, but less well than it could."""
     return Finding(id, Severity.WARNING, subject, message, remedy)
+
+
+def as_text(finding: Finding) -> str:
+    """One line for people: id, subject, what is wrong, what to do."""
+    subject = f"{finding.subject}: " if finding.subject else ""
+    remedy = f". {finding.remedy}" if finding.remedy else ""
+    return f"{finding.id} {subject}{finding.message}{remedy}"
 
 
 def is_name(text: str, most: int = _MOST_NAME) -> bool:

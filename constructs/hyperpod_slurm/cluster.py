@@ -18,12 +18,13 @@ from . import _render, permissions
 from ._bucket import make_bucket
 from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
-from ._handler import HandlerOptions
+from ._handler import Handler, HandlerOptions
 from ._nag import acknowledge
 from ._picture import draw_at_synth
 from ._plan import synth_groups, synth_plan
 from ._report import report
 from ._roles import make_roles
+from ._rules_types import expect_types
 from ._spec import AccountingSpec, ClusterSpec, NetworkSpec, SubnetSpec, files_below
 from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
@@ -37,6 +38,7 @@ from .validation import validate
 __all__ = ["SlurmCluster"]
 
 _Cfn = sagemaker.CfnCluster
+_PURPOSE = "Plans and describes the topology of a HyperPod Slurm cluster during deployments"
 
 
 class SlurmCluster(ClusterBase):
@@ -100,14 +102,16 @@ class SlurmCluster(ClusterBase):
         :param controller_role: of the controller; default: ``execution_role`` when given, else a new one.
         :param encryption_key: for volumes and the lifecycle bucket; default: keys that AWS manages.
         :param access_logs_bucket: for access logs of a new lifecycle bucket; default: no access logs.
-        :param handler: settings of the Lambda function behind the custom resources, and of a new network's.
+        :param handler: settings of the Lambda function behind the custom resources.
         :param removal_policy: of a new lifecycle bucket; with DESTROY it is emptied.
         """
+        expect_types(SlurmCluster.__init__, locals())
         super().__init__(scope, id, physical_name=cluster_name)
         if network is not None and vpc is not None:
             raise ValueError("vpc is short for a network around it: give network or vpc, got both")
         self.instance_groups = tuple(instance_groups)
-        self.network = network or ClusterNetwork(self, "Network", vpc=vpc, handler=None if vpc else handler)
+        called = Handler(self, handler or HandlerOptions(), _PURPOSE)
+        self.network = network or ClusterNetwork(self, "Network", vpc=vpc, _shared_handler=called)
         self.security_groups = self.network.security_groups
         self._encryption_key = encryption_key
         self._lifecycle = lifecycle or Lifecycle.extend()
@@ -139,7 +143,7 @@ class SlurmCluster(ClusterBase):
         self.lifecycle_bucket: s3.IBucket = lifecycle_bucket or make_bucket(
             self, encryption_key=encryption_key, access_logs=access_logs_bucket, removal_policy=removal_policy
         )
-        self._deployment = Deployment(self, self._spec, self.lifecycle_bucket, handler or HandlerOptions())
+        self._deployment = Deployment(self, self._spec, self.lifecycle_bucket, called)
         roles = make_roles(
             self,
             self.instance_groups,

@@ -89,6 +89,10 @@ class InstanceGroup:
     security_groups: Sequence[ec2.ISecurityGroup] = ()
     """Default: the cluster's security groups."""
 
+    def __post_init__(self) -> None:
+        if type(self) is InstanceGroup:
+            raise TypeError("make a ControllerGroup, a LoginGroup or a ComputeGroup; got an InstanceGroup")
+
     @property
     def type_name(self) -> str:
         """The instance type in SageMaker's form; may be a token."""

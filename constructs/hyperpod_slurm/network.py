@@ -27,8 +27,9 @@ class ClusterNetwork(Construct):
     Made new (the default): one private subnet in one Availability Zone, because EFA does not cross zones, with room
     for the 32 addresses of each P5 instance; a gateway endpoint for S3 and interface endpoints for what else nodes
     call; no way to the internet unless ``internet_access`` asks for it; and a security group that allows all traffic
-    to itself, as EFA needs, and HTTPS to S3. It has no open egress: rules know S3 by its prefix list, whose id a small
-    Lambda function asks EC2 for during the deployment.
+    to itself, as EFA needs, and HTTPS to S3. It has no open egress: rules know S3 by its prefix list, whose id a
+    Lambda function asks EC2 for during the deployment: the cluster's, when the cluster makes its network, else one of
+    the network's own.
 
     With ``vpc``: the subnets and security groups that are given, and a new security group when none is given. Nobody
     knows by which way nodes reach AWS there, so that one also lets HTTPS out to wherever the subnet has a route.
@@ -51,6 +52,7 @@ class ClusterNetwork(Construct):
         s3_prefix_list_id: str | None = None,
         owner_account: str | None = None,
         handler: HandlerOptions | None = None,
+        _shared_handler: Handler | None = None,
     ) -> None:
         """Make the network, or wrap one that exists.
 
@@ -62,10 +64,10 @@ class ClusterNetwork(Construct):
         :param availability_zone_id: the same by its id, such as ``usw2-az4``: training plans name zones so.
         :param internet_access: adds a NAT gateway to the new VPC, and lets nodes reach the internet by HTTP and HTTPS.
         :param s3_prefix_list_id: the region's prefix list of S3 (``aws ec2 describe-managed-prefix-lists``), for HTTPS
-            from the new security group. Default: a new VPC without ``internet_access`` finds it during the deployment,
-            by a Lambda function of its own; otherwise HTTPS is allowed to wherever the subnet has a route.
+            from the new security group. Default: a new VPC without ``internet_access`` finds it during the deployment;
+            otherwise HTTPS is allowed to wherever the subnet has a route.
         :param owner_account: of a ``vpc`` that another account shares with this one; default: this account.
-        :param handler: settings of that Lambda function.
+        :param handler: settings of that Lambda function of the network's own.
         """
         super().__init__(scope, id)
         if vpc is None:
@@ -84,7 +86,8 @@ class ClusterNetwork(Construct):
         self.vpc = vpc
         self.subnets: Sequence[ec2.ISubnet] = list(subnets) or _first_private(vpc)
         if finds_s3:
-            s3_prefix_list_id = self._find_s3_prefix_list(handler or HandlerOptions())
+            asked = _shared_handler or Handler(self, handler or HandlerOptions(), _PURPOSE)
+            s3_prefix_list_id = self._find_s3_prefix_list(asked)
         self.security_groups: Sequence[ec2.ISecurityGroup] = list(security_groups) or [
             _new_security_group(self, vpc, internet_access, s3_prefix_list_id)
         ]
@@ -129,11 +132,11 @@ class ClusterNetwork(Construct):
             return ec2.SubnetSelection(subnets=self._made.database_subnets())
         return ec2.SubnetSelection(subnets=self.vpc.private_subnets or self.vpc.isolated_subnets)
 
-    def _find_s3_prefix_list(self, options: HandlerOptions) -> str:
+    def _find_s3_prefix_list(self, handler: Handler) -> str:
         """Its id, known at deploy time: no attribute of the endpoint has it, and AWS publishes no table."""
-        handler = Handler(self, options, _PURPOSE)
         permissions.allow_prefix_lists(handler.role)
-        found = handler.custom_resource("S3PrefixList", "Custom::HyperPodSlurmS3PrefixList", {"ServiceName": _S3.name})
+        properties = {"ServiceName": _S3.name}
+        found = handler.custom_resource(self, "S3PrefixList", "Custom::HyperPodSlurmS3PrefixList", properties)
         return found.get_att_string("PrefixListId")
 
 

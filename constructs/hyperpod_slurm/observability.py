@@ -9,6 +9,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from ._cluster_base import ClusterBase
+from ._rules_types import expect_types
 
 __all__ = ["TopologyAlarms", "TopologyDashboard"]
 
@@ -30,6 +31,7 @@ class TopologyAlarms(Construct):
         :param actions: what to do when one goes off, such as ``cloudwatch_actions.SnsAction(topic)``.
         :param mismatch: how long Slurm's topology may differ from the network; default: 15 minutes.
         """
+        expect_types(TopologyAlarms.__init__, locals())
         super().__init__(scope, id)
         self._actions = list(actions)
         self.failures = self._alarm(
@@ -103,6 +105,7 @@ class TopologyDashboard(Construct):
         :param alarms: shown on top; default: none.
         :param dashboard_name: default: CloudFormation makes one.
         """
+        expect_types(TopologyDashboard.__init__, locals())
         super().__init__(scope, id)
         self.dashboard = cloudwatch.Dashboard(self, "Resource", dashboard_name=dashboard_name)
         if alarms is not None:

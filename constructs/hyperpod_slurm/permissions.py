@@ -2,7 +2,7 @@
 
 Three roles. *Nodes* (compute and login) run jobs: whatever their role may do, every user of the cluster may. So what
 only the agent and slurmdbd need is granted to the *controller's* role alone. A *handler* is the Lambda function
-behind custom resources: a cluster's, or a new network's.
+behind custom resources: a cluster's, or that of a network of its own.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def allow_handler(
 
 
 def allow_prefix_lists(role: iam.IRole) -> None:
-    """What the network's function needs: the id of S3's prefix list."""
+    """What a function needs that a new network asks for the id of S3's prefix list."""
     actions = ("ec2:DescribeManagedPrefixLists",)
     _allow(role, Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from slurm_topology.core.model import Finding, Severity
 
 from . import _rules_cluster, _rules_groups, _rules_network, _rules_software, _rules_storage
+from ._rules import as_text
 from ._spec import ClusterSpec
 
 __all__ = ["RULES", "as_text", "validate"]
@@ -35,10 +36,3 @@ def validate(spec: ClusterSpec) -> tuple[Finding, ...]:
     return tuple(
         sorted(found, key=lambda finding: (_ORDER[finding.severity], finding.id, finding.subject, finding.message))
     )
-
-
-def as_text(finding: Finding) -> str:
-    """One line for people: id, subject, what is wrong, what to do."""
-    subject = f"{finding.subject}: " if finding.subject else ""
-    remedy = f". {finding.remedy}" if finding.remedy else ""
-    return f"{finding.id} {subject}{finding.message}{remedy}"

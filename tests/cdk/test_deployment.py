@@ -31,6 +31,7 @@ from cdk.apps import (
 )
 from hyperpod_slurm import (
     Capacity,
+    ClusterNetwork,
     ComputeGroup,
     ExistingDatabase,
     HandlerOptions,
@@ -102,7 +103,7 @@ def test_an_unanswered_request_ends_with_the_handler() -> None:
         for found in resources_of(stack, "AWS::Lambda::Function").values()
         if found["Properties"]["Handler"] == "slurm_topology.aws_lambda.handler.handle"
     ]
-    assert [function["Timeout"] for function in handlers] == [900, 900]
+    assert [function["Timeout"] for function in handlers] == [900]
     for kind in (PLAN, INITIAL, S3_PREFIX_LIST):
         assert properties_of(stack, kind)["ServiceTimeout"] == "1200"
 
@@ -174,7 +175,7 @@ def test_what_the_handler_may_do() -> None:
     stack = new_stack()
     new_cluster(stack)
     found = statements(stack, "ClusterHandlerRole")
-    assert set(found) == {"0", "ReadBundle", "LifecycleFiles", "InstanceTypes", "ReadNodes"}
+    assert set(found) == {"0", "ReadBundle", "LifecycleFiles", "InstanceTypes", "PrefixLists", "ReadNodes"}
     (cluster_id,) = resources_of(stack, CLUSTER)
     assert found["ReadNodes"]["Resource"] == {"Fn::GetAtt": [cluster_id, "ClusterArn"]}
     assert "/hyperpod-slurm/" in str(found["LifecycleFiles"]["Resource"])
@@ -182,10 +183,11 @@ def test_what_the_handler_may_do() -> None:
     assert not any("Delete" in str(statement["Action"]) for statement in found.values())
 
 
-def test_what_the_networks_function_may_do() -> None:
-    """Write its log and ask for prefix lists: EC2 has no resource for that."""
+def test_what_the_function_of_a_network_of_its_own_may_do() -> None:
+    """Write its log and ask for prefix lists: EC2 has no resource for that. The cluster's function needs not."""
     stack = new_stack()
-    new_cluster(stack)
+    new_cluster(stack, network=ClusterNetwork(stack, "Network"))
+    assert "PrefixLists" not in statements(stack, "ClusterHandlerRole")
     found = statements(stack, "NetworkHandlerRole")
     assert set(found) == {"0", "PrefixLists"}
     assert (found["PrefixLists"]["Action"], found["PrefixLists"]["Resource"]) == (
@@ -284,18 +286,17 @@ def test_a_role_that_takes_policies_is_no_warning(kind: str) -> None:
 
 
 def test_options_of_the_handler() -> None:
-    """Of the cluster's function, and of the network's, when the cluster makes the network."""
     stack = new_stack()
     vpc = ec2.Vpc(stack, "Vpc", max_azs=1)
     options = HandlerOptions(log_retention=logs.RetentionDays.ONE_WEEK, tracing=lambda_.Tracing.ACTIVE, vpc=vpc)
     new_cluster(stack, handler=options)
-    functions = resources_of(stack, "AWS::Lambda::Function").values()
-    assert [function["Properties"]["TracingConfig"] for function in functions] == [{"Mode": "Active"}] * 2
-    assert all(function["Properties"]["VpcConfig"]["SubnetIds"] for function in functions)
+    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
+    assert function["Properties"]["TracingConfig"] == {"Mode": "Active"}
+    assert function["Properties"]["VpcConfig"]["SubnetIds"]
     retention = [
         group["Properties"]["RetentionInDays"] for group in resources_of(stack, "AWS::Logs::LogGroup").values()
     ]
-    assert sorted(retention) == [7, 7, 30]
+    assert sorted(retention) == [7, 30]
     found = statements(stack, "ClusterHandlerRole")
     assert "ec2:CreateNetworkInterface" in found["NetworkInterfaces"]["Action"]
     assert "xray:PutTraceSegments" in found["Tracing"]["Action"]
@@ -304,8 +305,18 @@ def test_options_of_the_handler() -> None:
 def test_tracing_is_off_by_default() -> None:
     stack = new_stack()
     new_cluster(stack)
-    functions = resources_of(stack, "AWS::Lambda::Function").values()
-    assert not any("TracingConfig" in function["Properties"] for function in functions)
+    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
+    assert "TracingConfig" not in function["Properties"]
+
+
+def test_options_of_a_networks_function() -> None:
+    stack = new_stack()
+    options = HandlerOptions(log_retention=logs.RetentionDays.ONE_WEEK, tracing=lambda_.Tracing.ACTIVE)
+    ClusterNetwork(stack, "Network", handler=options)
+    (function,) = resources_of(stack, "AWS::Lambda::Function").values()
+    assert function["Properties"]["TracingConfig"] == {"Mode": "Active"}
+    logs_of = resources_of(stack, "AWS::Logs::LogGroup").values()
+    assert sorted(group["Properties"]["RetentionInDays"] for group in logs_of) == [7, 30]
 
 
 def test_outputs_say_where_everything_is() -> None:

@@ -188,7 +188,7 @@ def test_tags_and_boundaries_reach_everything() -> None:
     Aspects.of(stack).add(Boundary())
     assert {"Key": "team", "Value": "ml"} in properties_of(stack, CLUSTER)["Tags"]
     roles = resources_of(stack, "AWS::IAM::Role")
-    assert len(roles) == 5
+    assert len(roles) == 4
     assert all("PermissionsBoundary" in role["Properties"] for role in roles.values())
 
 
