@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -248,6 +249,28 @@ def test_a_throttled_question_is_asked_again_later(lab: Lab) -> None:
     lab.failures.clear()
     assert lab.refresh() == []
     assert lab.refresh(network.FIRST_PAUSE_SECONDS) == [1]
+
+
+def test_an_ec2_that_cannot_be_reached_is_left_and_asked_ever_more_seldom(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A closed network has no way to EC2."""
+    over, clients = threading.Event(), []
+
+    def hanging(service: str, region: str) -> Any:
+        clients.append(service)
+        over.wait(60)
+        raise RuntimeError("over")
+
+    monkeypatch.setattr(network, "BUDGET_SECONDS", 0.01)
+    monkeypatch.setattr(lab, "client", lambda *asked: hanging(*asked) if asked[0] == "ec2" else lab.sagemaker.client)
+    lab.has([member(0)])
+    lab.refresh()
+    assert "not done after" in lab.log.getvalue()
+    for _ in range(144):
+        lab.refresh(600.0)
+    over.set()
+    assert len(clients) <= 9
 
 
 def test_labels_end_the_trouble(lab: Lab) -> None:

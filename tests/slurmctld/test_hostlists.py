@@ -71,3 +71,29 @@ def test_what_slurm_refuses_is_refused(slurm: Box) -> None:
         assert "Invalid hostlist" in answer
         with pytest.raises(HostListError):
             expand(expression)
+
+
+PIECES = (
+    *("n", "n1", "n01", "a.b", "-", "[", "]", "[", "]", ",", ",", "0", "1", "09", "99", "x", "_", ".", " ", "ip-10-0-"),
+    *("[1-3]", "[01-03]", "[1,3]", "[08-11]", "[1-1]", "[2-1]", "[1-", "[99-101]", "[099-101]", "[0-70000]", "[a-c]"),
+    *("(", "+", "=", "18446744073709551615", "18446744073709551616"),
+)
+
+
+def test_random_expressions_never_mean_something_else_to_slurm(slurm: Box) -> None:
+    """We may refuse more; what we take, Slurm takes, and for the same names."""
+    rng = random.Random(13)  # noqa: S311 (a test wants the same expressions each time)
+    drawn = ("".join(rng.choices(PIECES, k=rng.randint(1, 6))).strip() for _ in range(120))
+    expressions = [each for each in drawn if each and not each.startswith("-")]  # that would be an option
+    taken = {each: names for each in expressions if (names := _expanded(each)) is not None}
+    assert len(taken) > 30
+    answers = asked(slurm, "hostnames", list(taken))
+    assert {each: sorted(answer.split(",")) for each, answer in zip(taken, answers, strict=True)} == taken
+
+
+def _expanded(expression: str) -> list[str] | None:
+    """The names, sorted; None when there are none or it is refused."""
+    try:
+        return sorted(expand(expression)) or None
+    except HostListError:
+        return None
