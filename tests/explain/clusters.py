@@ -49,12 +49,15 @@ def distances_by_walking(forest: Forest, nodes: Collection[str]) -> list[int | N
     return [forest.distance(one, other) for one, other in combinations(sorted(nodes), 2)]
 
 
-def every_choice(forest: Forest, available: Collection[str], count: int) -> list[tuple[int, int]]:
-    """(worst hops, leaves) of every set of ``count`` available nodes that can reach each other."""
+def every_choice(
+    forest: Forest, available: Collection[str], count: int, required: Collection[str] = ()
+) -> list[tuple[int, int]]:
+    """(worst hops, leaves) of every set of ``count`` available nodes, the required ones among them, that can reach each
+    other."""
     ranks = []
     for chosen in combinations(sorted(set(available) & set(forest.leaf_of)), count):
         hops = distances_by_walking(forest, chosen)
-        if None not in hops:
+        if None not in hops and set(required).issubset(chosen):
             worst = max((hop for hop in hops if hop is not None), default=1)
             ranks.append((worst, len({forest.leaf_of[node] for node in chosen})))
     return ranks

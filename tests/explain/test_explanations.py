@@ -1,22 +1,16 @@
-"""Placed jobs, waiting jobs and fragmentation on one small cluster whose right answers can be seen at a glance.
-
-::
-
-    root ── s1 ── leaf1: a1 a2 a3 a4        root ── s2 ── leaf3: c1 c2 c3 c4
-              └── leaf2: b1 b2 b3 b4                 └── leaf4: d1 d2 d3 d4
-"""
+"""Placed jobs and fragmentation on one small cluster whose right answers can be seen at a glance (small.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explain.clusters import every_choice, trees
+from explain.small import BLOCK, LATER, NODES, NOON, TREE, cluster, job
 from slurm_topology.core.explain import (
     Context,
     Job,
@@ -25,7 +19,6 @@ from slurm_topology.core.explain import (
     NodeState,
     Snapshot,
     Verdict,
-    Waiting,
     explain_nodes,
     explain_pending,
     explain_placed,
@@ -33,8 +26,6 @@ from slurm_topology.core.explain import (
     fragmentation,
 )
 from slurm_topology.core.model import (
-    Block,
-    Blocks,
     ClusterTopology,
     Flat,
     NamedTopology,
@@ -42,42 +33,6 @@ from slurm_topology.core.model import (
     Switch,
     Tree,
 )
-
-LEAVES = {f"leaf{number}": [f"{letter}{index}" for index in range(1, 5)] for number, letter in enumerate("abcd", 1)}
-NODES = [node for nodes in LEAVES.values() for node in nodes]
-TREE = NamedTopology(
-    "tree",
-    Tree(
-        (
-            *(Switch(name, (), tuple(nodes)) for name, nodes in LEAVES.items()),
-            Switch("s1", ("leaf1", "leaf2")),
-            Switch("s2", ("leaf3", "leaf4")),
-            Switch("root", ("s1", "s2")),
-        )
-    ),
-    True,
-)
-BLOCK = NamedTopology("block", Blocks((4, 8, 16), tuple(Block(n, tuple(nodes)) for n, nodes in LEAVES.items())), True)
-NOON, LATER = "2026-12-01T12:00:00", "2026-12-01T13:00:00"
-
-
-def job(number: int, nodes: Iterable[str] = (), **facts: object) -> Job:
-    held = tuple(nodes)
-    phase = JobPhase.RUNNING if held else JobPhase.PENDING
-    common = Job(str(number), str(number), "name", "ada", ("p",), phase, phase.value.upper(), "", held, len(held), NOON)
-    return common._replace(started=NOON if held else None)._replace(**facts)  # type: ignore[arg-type]
-
-
-def cluster(*jobs: Job, away: Iterable[str] = (), topology: NamedTopology = TREE, **facts: object) -> Context:
-    held = {node for each in jobs if each.phase is JobPhase.RUNNING for node in each.nodes}
-    nodes = {}
-    for name in NODES:
-        state = NodeState.ALLOCATED if name in held else NodeState.IDLE
-        nodes[name] = NodeFacts(name, state, partitions=("p",))
-        if name in set(away):
-            nodes[name] = NodeFacts(name, NodeState.DRAINED, partitions=("p",), reason="ecc", **facts)  # type: ignore[arg-type]
-    return Context(Snapshot(ClusterTopology((topology,)), nodes, jobs, (Partition("p", nodes=tuple(NODES)),)))
-
 
 # ---- placed
 
@@ -122,6 +77,63 @@ def test_what_was_free_is_judged_at_the_start_of_the_job() -> None:
     context = cluster(mine, ended_later, **drained_later)  # type: ignore[arg-type]
     assert context.free_when_started(mine) >= {"b1", "b2", "b3", "b4", "a1", "c1"}
     assert not context.free_when_started(mine) & {"a2", "a3", "a4"}
+
+
+MOMENTS = [f"2026-12-01T{hour:02}:00:00" for hour in range(10, 15)]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_what_was_free_at_a_start_is_what_no_other_job_held_then(data: st.DataObject) -> None:
+    """Against the definition, job by job, in any order of jobs and of questions."""
+    jobs = []
+    for number in range(1, data.draw(st.integers(1, 7)) + 1):
+        start, ends = data.draw(st.integers(0, 3)), data.draw(st.booleans())
+        phase = data.draw(st.sampled_from(JobPhase))
+        held = data.draw(st.sets(st.sampled_from(NODES), max_size=5))
+        ended = data.draw(st.sampled_from(MOMENTS[start:])) if phase is JobPhase.ENDED and ends else None
+        jobs.append(job(number, sorted(held), phase=phase, started=MOMENTS[start], ended=ended))
+    context = cluster(*jobs)
+    for mine in data.draw(st.permutations(jobs)):
+        moment = mine.started or ""
+        taken = {
+            node
+            for other in jobs
+            if other.number != mine.number and other.phase is not JobPhase.PENDING
+            if (other.started or "") <= moment and (other.ended is None or moment < other.ended)
+            for node in other.nodes
+        }
+        assert context.free_when_started(mine) == (set(NODES) - taken) | set(mine.nodes)
+
+
+def test_explaining_every_job_takes_work_in_proportion_to_the_jobs() -> None:
+    """Calls of functions, counted: four times the jobs may not mean 16 times the work. No clock."""
+    leaves = 20
+
+    def calls(times: int) -> int:
+        names = [[f"n{leaf}-{node}" for node in range(4)] for leaf in range(leaves)]
+        tree = Tree((*(Switch(f"l{i}", (), tuple(each)) for i, each in enumerate(names)),
+                     Switch("top", tuple(f"l{i}" for i in range(leaves)))))  # fmt: skip
+        pairs = [[each[0], names[i - 1][1]] for i, each in enumerate(names)] * times
+        running = [job(i, pair, started=f"t{i:04}") for i, pair in enumerate(pairs)]
+        waiting = [job(1000 + i, node_count=5, switches=1, reason="Resources") for i in range(leaves * times)]
+        facts = {name: NodeFacts(name, NodeState.IDLE, partitions=("p",)) for each in names for name in each}
+        snapshot = Snapshot(ClusterTopology((NamedTopology("t", tree, True),)), facts, (*running, *waiting))
+        context, count = Context(snapshot), 0
+
+        def counted(_frame: object, event: str, _argument: object) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(counted)
+        try:
+            for each in snapshot.jobs:
+                explain_pending(context, each) if each.phase is JobPhase.PENDING else explain_placed(context, each)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert calls(8) < 5 * calls(2)
 
 
 def replace_ended(one: Job, moment: str) -> Job:
@@ -194,86 +206,6 @@ def test_the_verdict_is_what_trying_everything_says(topology: NamedTopology, dat
             else Verdict.BETTER_WAS_FREE
         )
     assert explain_placed(context, mine).verdict is expected
-
-
-# ---- pending
-
-
-def test_a_job_larger_than_its_partition_never_starts() -> None:
-    found = explain_pending(cluster(), job(1, node_count=17))
-    assert found.waiting is Waiting.NEVER
-
-
-def test_too_few_free_nodes() -> None:
-    found = explain_pending(cluster(job(2, NODES[:10])), job(1, node_count=8))
-    assert (found.waiting, found.free) == (Waiting.NODES, 6)
-
-
-def test_switches_keep_it_waiting_though_enough_nodes_are_free() -> None:
-    busy = [job(2, ["a1", "b1", "c1", "d1"])]
-    found = explain_pending(cluster(*busy), job(1, node_count=4, switches=1, switches_wait="00:05:00"))
-    assert found.waiting is Waiting.TOPOLOGY
-    switches = next(demand for demand in found.demands if demand.name == "switches")
-    assert "the free nodes need 2, an empty cluster 1" in switches.text
-    assert found.hints[0].endswith("scontrol update JobId=1 Switches=2")
-
-
-def test_a_block_job_waits_for_one_block() -> None:
-    busy = [job(2, ["a1", "b1", "c1", "d1"])]
-    found = explain_pending(cluster(*busy, topology=BLOCK), job(1, node_count=4))
-    assert found.waiting is Waiting.TOPOLOGY
-    assert found.demands[-1].text == "4 nodes in one block of 4: the most that are free in one is 3"
-    smaller = explain_pending(cluster(*busy, topology=BLOCK), job(1, node_count=3))
-    assert smaller.waiting is Waiting.OTHER
-
-
-def test_segments_and_whole_blocks() -> None:
-    busy = [job(2, ["a1", "b1", "c1"])]
-    segments = explain_pending(cluster(*busy, topology=BLOCK), job(1, node_count=8, segment=4))
-    assert (segments.waiting, segments.demands[-1].name) == (Waiting.TOPOLOGY, "segment")
-    whole = explain_pending(cluster(*busy, topology=BLOCK), job(1, node_count=3, exclusive_topology=True))
-    assert whole.waiting is Waiting.OTHER
-    two = explain_pending(cluster(*busy, topology=BLOCK), job(1, node_count=5, exclusive_topology=True))
-    assert two.waiting is Waiting.TOPOLOGY
-
-
-def test_disconnected_roots_hold_a_job_back_for_ever() -> None:
-    apart = NamedTopology(
-        "tree", Tree((Switch("one", (), tuple(NODES[:8])), Switch("two", (), tuple(NODES[8:])))), True
-    )
-    found = explain_pending(cluster(topology=apart), job(1, node_count=9))
-    assert found.waiting is Waiting.NEVER
-
-
-def test_a_job_held_by_an_earlier_topology_is_released_by_name() -> None:
-    found = explain_pending(cluster(), job(7, node_count=4, reason="BadConstraints"))
-    assert "scontrol release 7" in found.hints[0]
-
-
-def test_other_reasons_are_slurms_own() -> None:
-    found = explain_pending(cluster(), job(1, node_count=4, reason="Priority"))
-    assert (found.waiting, found.hints) == (Waiting.OTHER, ("Slurm's own reason is Priority",))
-    flat = explain_pending(cluster(topology=NamedTopology("flat", Flat(), True)), job(1, node_count=4))
-    assert [demand.name for demand in flat.demands] == ["nodes"]
-
-
-@settings(deadline=None)
-@given(trees(8), st.data())
-def test_switches_are_counted_as_trying_everything_does(topology: NamedTopology, data: st.DataObject) -> None:
-    forest = forest_of(topology)
-    everyone = sorted(forest.leaf_of)
-    free = data.draw(st.sets(st.sampled_from(everyone)))
-    count, switches = data.draw(st.integers(1, len(everyone))), data.draw(st.integers(1, 3))
-    nodes = {name: NodeFacts(name, NodeState.IDLE if name in free else NodeState.DRAINED) for name in everyone}
-    context = Context(Snapshot(ClusterTopology((topology,)), nodes, (), (Partition("p", nodes=tuple(everyone)),)))
-    found = explain_pending(context, job(1, node_count=count, switches=switches))
-    leaves = [
-        len({forest.leaf_of[node] for node in chosen})
-        for chosen in combinations(sorted(free), count)
-        if all(forest.distance(one, other) is not None for one, other in combinations(chosen, 2))
-    ]
-    met = next(demand.met for demand in found.demands if demand.name == "switches")
-    assert met is (bool(leaves) and min(leaves) <= switches)
 
 
 # ---- fragmentation

@@ -39,6 +39,15 @@ def test_jobs_of_every_kind(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_slurms_word_for_nothing_is_nothing_in_every_field(version: str) -> None:
+    text = recorded(f"jobs-{version}.txt")
+    assert "ReqNodeList=(null)" in text
+    values = [value for job in read_jobs(text) for value in job]
+    flat = [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
+    assert [each for each in flat if "(null)" in str(each)] == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_names_and_comments_that_look_like_fields_change_nothing(version: str) -> None:
     job = read_jobs(recorded(f"jobs-{version}.txt"))[1]
     assert job.name == "Job Name=x JobState=FAILED"

@@ -53,14 +53,15 @@ def test_no_set_of_nodes_is_better_than_the_best_place(topology: NamedTopology, 
     forest = forest_of(topology)
     available = data.draw(st.sets(st.sampled_from(sorted(forest.leaf_of)))) if forest.leaf_of else set()
     count = data.draw(st.integers(1, max(1, len(available))))
-    place = best_place(forest, available, count)
-    ranks = every_choice(forest, available, count)
+    required = data.draw(st.sets(st.sampled_from(sorted(forest.leaf_of)), max_size=3)) if forest.leaf_of else set()
+    place = best_place(forest, available, count, required)
+    ranks = every_choice(forest, available, count, required)
     if place is None:
         assert ranks == []
         return
     assert place.rank == min(ranks)
     assert len(place.nodes) == count
-    assert set(place.nodes) <= available
+    assert required <= set(place.nodes) <= available
     scored = score(forest, place.nodes)
     assert (scored.worst_hops, scored.leaves, scored.holder) == (place.worst_hops, place.leaves, place.holder)
 

@@ -16,6 +16,9 @@ CASES = Path(__file__).parents[1] / "cases"
 P5 = str(CASES / "hyperpod" / "p5-16.json")
 GB200 = str(CASES / "hyperpod" / "gb200-two-ultraservers.json")
 RECORDED = Path(__file__).parents[1] / "explain" / "recorded"
+FROM_SLURM = tuple(
+    word for what in ("nodes", "jobs") for word in (f"--slurm-{what}", str(RECORDED / f"{what}-24.11.txt"))
+)
 Say = Callable[..., tuple[int, str, str]]
 
 
@@ -97,6 +100,10 @@ def test_explain_from_files(say: Say, tmp_path: Path) -> None:
         (("explain", "99", "--resource-config", P5), "job 99: Slurm doesn't know it"),
         (("explain", "--nodes", "elsewhere", "--resource-config", P5), "got elsewhere"),
         (("explain", "--nodes", "n[1", "--resource-config", P5), "n[1"),
+        (("explain", "--nodes", "", "--resource-config", P5), "got none"),
+        (("explain", "--nodes", "ip-10-1-0-104", "--partition", "nope", *FROM_SLURM), "which has: all"),
+        (("explain", "--nodes", "ip-10-1-0-104", "--partition", "nope", "--resource-config", P5), "--slurm-partitions"),
+        (("explain", "1", "--partition", "all", *FROM_SLURM), "--partition all: goes with --nodes"),
         (("show", "--topology", "/nowhere/topology.conf"), "/nowhere/topology.conf: no such file"),
         (("show", "--resource-config", P5, "--slurm-version", "1.2"), "no Slurm version in '1.2'"),
         (("show", "--resource-config", P5, "--output", f"{P5}/picture.txt"), "cannot be written"),

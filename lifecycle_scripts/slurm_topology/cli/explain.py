@@ -20,6 +20,7 @@ from slurm_topology.core.explain import (
     explain_nodes,
     explain_pending,
     explain_placed,
+    find_job,
     fragmentation,
 )
 from slurm_topology.core.hostlist import expand
@@ -34,7 +35,9 @@ _Answer = Placed | Pending | Fragmentation
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("job", nargs="?", metavar="JOBID", help="a job, such as 42, or 42_7 for a task of an array")
+    what.add_argument(
+        "job", nargs="?", metavar="JOBID", help="a job, such as 42; 42_7 or 42_[2-9] of an array, as squeue prints it"
+    )
     what.add_argument(
         "--nodes", metavar="LIST", help="any nodes, as a host list: how near they are, compared with what is free now"
     )
@@ -70,11 +73,14 @@ def _job_words(answer: Placed | Pending) -> Iterator[str]:
 
 
 def _answers(arguments: argparse.Namespace, context: Context) -> Iterator[_Answer]:
-    if arguments.nodes:
-        yield explain_nodes(context, _known_nodes(context, arguments.nodes), arguments.partition)
+    if arguments.nodes is not None:
+        nodes = _known_nodes(context, arguments.nodes)
+        yield explain_nodes(context, nodes, _known_partition(context, arguments.partition))
         return
+    if arguments.partition is not None:
+        raise InputError(f"--partition {arguments.partition}: goes with --nodes alone: a job has its own partition")
     if not arguments.all:
-        yield _explain(context, _job(context, arguments.job))
+        yield _explain(context, find_job(context.snapshot.jobs, arguments.job))
         return
     for topology in context.snapshot.topology.topologies:
         yield fragmentation(context, topology)
@@ -87,22 +93,23 @@ def _explain(context: Context, job: Job) -> Placed | Pending:
     return explain_pending(context, job) if job.phase is JobPhase.PENDING else explain_placed(context, job)
 
 
-def _job(context: Context, wanted: str) -> Job:
-    found = next((job for job in context.snapshot.jobs if wanted in (job.id, job.number)), None)
-    if found is None:
-        known = ", ".join(job.id for job in context.snapshot.jobs[:8]) or "none"
-        raise InputError(
-            f"job {wanted}: Slurm doesn't know it (it forgets ended jobs after MinJobAge); it knows: {known}"
-        )
-    return found
-
-
 def _known_nodes(context: Context, listed: str) -> list[str]:
     names = expand(listed)
     strange = [name for name in names if name not in context.snapshot.nodes]
     if strange or not names:
         raise InputError(f"--nodes {listed}: expected nodes of the cluster, got {', '.join(strange[:5]) or 'none'}")
     return names
+
+
+def _known_partition(context: Context, name: str | None) -> str | None:
+    """Raises InputError for a partition that nothing we were given names: its topology would be a guess."""
+    snapshot = context.snapshot
+    known = {partition.name for partition in snapshot.partitions} | set(snapshot.topology.partitions)
+    known |= {partition for node in snapshot.nodes.values() for partition in node.partitions}
+    if name is not None and name not in known:
+        told = ", ".join(sorted(known)) or "none (--slurm-partitions or --slurm-nodes tell them)"
+        raise InputError(f"--partition {name}: expected a partition of the cluster, which has: {told}")
+    return name
 
 
 def _plain(value: Any) -> Any:

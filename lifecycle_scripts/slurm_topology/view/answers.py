@@ -20,7 +20,9 @@ _VERDICTS = {
 }
 _WAITING = {
     Waiting.NEVER: "it can never start as it is, not even on an empty partition",
+    Waiting.SLURM: "Slurm keeps it back for a reason of its own, whatever nodes are free",
     Waiting.NODES: "too few nodes are free, however they lie",
+    Waiting.NODELIST: "nodes that it asks for by name (--nodelist) aren't free",
     Waiting.TOPOLOGY: "enough nodes are free, but not where the job may have them",
     Waiting.OTHER: "topology lets it start: something else keeps it waiting",
 }
@@ -131,14 +133,16 @@ def _verdict(answer: Placed | Pending) -> str:
 
 def _calmness(answer: Placed | Pending) -> int:
     order: list[Verdict | Waiting] = [Verdict.NO_WAY, Verdict.BETTER_WAS_FREE, Waiting.NEVER, Waiting.TOPOLOGY]
-    order += [Verdict.BEST_FREE, Waiting.NODES, Waiting.OTHER, Verdict.NO_TOPOLOGY, Verdict.BEST]
+    order += [Verdict.BEST_FREE, Waiting.NODELIST, Waiting.NODES, Waiting.OTHER, Waiting.SLURM]
+    order += [Verdict.NO_TOPOLOGY, Verdict.BEST]
     return order.index(answer.verdict if isinstance(answer, Placed) else answer.waiting)
 
 
 def _job_line(answer: Placed | Pending) -> str:
     job = answer.job
     if isinstance(answer, Pending):
-        now, free, best = f"waits: {answer.waiting.value}", answer.place_now, None
+        why = answer.job.reason if answer.waiting is Waiting.SLURM else answer.waiting.value
+        now, free, best = f"waits: {why}", answer.place_now, None
     else:
         found = answer.score
         now = f"{leaves_word(answer.kind, len(found.leaves))}, {_hops(found.worst_hops)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from functools import cached_property
 from ..model import Flat, NamedTopology
 from .facts import FREE_STATES, OUT_OF_SERVICE_STATES, Job, JobPhase, NodeFacts, NodeState, Snapshot
 from .forest import Forest, forest_of
+from .score import Place, best_place
 
 __all__ = ["Context"]
 
@@ -80,6 +82,17 @@ class Context:
             return self._everybody - busy
         return frozenset(node.name for node in nodes if node.state in FREE_STATES) - busy
 
+    def free_of(self, job: Job) -> frozenset[str]:
+        """Of the eligible nodes, those free now. One set for all jobs that may have the same nodes."""
+        eligible = self.eligible(job)
+        if eligible not in self._free_of:
+            self._free_of[eligible] = eligible & self.free
+        return self._free_of[eligible]
+
+    @cached_property
+    def _free_of(self) -> dict[frozenset[str], frozenset[str]]:
+        return {}
+
     @cached_property
     def out_of_service(self) -> frozenset[str]:
         return frozenset(node.name for node in self.snapshot.nodes.values() if node.state in OUT_OF_SERVICE_STATES)
@@ -94,11 +107,41 @@ class Context:
         """
         if job.started is None:
             return frozenset(job.nodes)
-        taken = {name for name in self.out_of_service if _was_away(self.snapshot.nodes[name], job.started)}
-        for other in self.snapshot.jobs:
-            if other.number != job.number and _held(other, job.started):
-                taken.update(other.nodes)
-        return self.eligible(job).difference(taken).union(job.nodes)
+        return self.eligible(job).difference(self._taken(job.started)).union(job.nodes)
+
+    def _taken(self, moment: str) -> frozenset[str]:
+        """Nodes that jobs held at a moment, or that were away. Only the last answer is kept: they are large."""
+        if moment not in self._last_taken:
+            taken = {name for name in self.out_of_service if _was_away(self.snapshot.nodes[name], moment)}
+            for job in self._by_start[: bisect_right(self._by_start, moment, key=lambda job: job.started or "")]:
+                if job.ended is None or moment < job.ended:
+                    taken.update(job.nodes)
+            self._last_taken.clear()
+            self._last_taken[moment] = frozenset(taken)
+        return self._last_taken[moment]
+
+    @cached_property
+    def _last_taken(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _by_start(self) -> tuple[Job, ...]:
+        """Jobs that hold nodes or held them."""
+        jobs = (job for job in self.snapshot.jobs if job.phase is not JobPhase.PENDING and job.started and job.nodes)
+        return tuple(sorted(jobs, key=lambda job: job.started or ""))
+
+    def nearest(
+        self, topology: NamedTopology | None, nodes: frozenset[str], count: int, required: tuple[str, ...] = ()
+    ) -> Place | None:
+        """``best_place``, remembered: for sets of nodes that many jobs share."""
+        key = (topology.name if topology else _NO_TOPOLOGY.name, nodes, count, required)
+        if key not in self._nearest:
+            self._nearest[key] = best_place(self.forest_of(topology), nodes, count, required)
+        return self._nearest[key]
+
+    @cached_property
+    def _nearest(self) -> dict[tuple[str, frozenset[str], int, tuple[str, ...]], Place | None]:
+        return {}
 
     def holders(self, nodes: Collection[str], when: str | None = None) -> dict[str, int]:
         """Job id → how many of these nodes it holds (now, or at ``when``), most first."""

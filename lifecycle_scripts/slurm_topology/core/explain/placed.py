@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
 
@@ -58,30 +58,32 @@ class Placed:
 def explain_placed(context: Context, job: Job) -> Placed:
     """A job that holds nodes, or held them. What was free is taken at its start."""
     topology = context.topology_of(job.partitions[0] if job.partitions else "")
-    return _placed(context, topology, job.nodes, context.eligible(job), context.free_when_started(job), job)
+    return _placed(context, topology, job.nodes, context.eligible(job), lambda: context.free_when_started(job), job)
 
 
 def explain_nodes(context: Context, nodes: Collection[str], partition: str | None = None) -> Placed:
     """Any set of nodes, as if a job held them now; compared with what is free now."""
     topology = context.topology_of(partition) if partition else context.default_topology
     eligible = context.nodes_of(partition or "")
-    return _placed(context, topology, tuple(nodes), eligible, context.free | frozenset(nodes), None)
+    return _placed(context, topology, tuple(nodes), eligible, lambda: context.free | frozenset(nodes), None)
 
 
 def _placed(
     context: Context,
     topology: NamedTopology | None,
     nodes: Collection[str],
-    eligible: Collection[str],
-    free: Collection[str],
+    eligible: frozenset[str],
+    find_free: Callable[[], frozenset[str]],
     job: Job | None,
 ) -> Placed:
     forest = context.forest_of(topology)
     found = score(forest, nodes)
-    count, everywhere = len(set(nodes)), frozenset(eligible).union(nodes)
+    count, everywhere = len(set(nodes)), eligible if eligible.issuperset(nodes) else eligible.union(nodes)
     possible = ideal = None
+    free: frozenset[str] = frozenset()
     if not _in_one_leaf(found):  # nothing is nearer than one leaf
-        possible, ideal = best_place(forest, free, count), best_place(forest, everywhere, count)
+        free = find_free()
+        possible, ideal = best_place(forest, free, count), context.nearest(topology, everywhere, count)
     verdict = _verdict(forest, found, possible, ideal)
     wanted = ideal if verdict is Verdict.BEST_FREE else None
     return Placed(

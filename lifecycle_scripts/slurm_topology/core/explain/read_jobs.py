@@ -38,6 +38,7 @@ _FIELDS = {
     "segment": re.compile(r"^ +SegmentSize=(\d+)", re.MULTILINE),
 }
 _REASON = re.compile(r"\sReason=(.*) \[[^\[\]@]*@(\d{4}-\d\d-\d\dT[0-9:]+)\]", re.DOTALL)
+_NOTHING = "(null)"
 _UNKNOWN_TIMES = frozenset({"Unknown", "None", "N/A"})
 
 
@@ -90,8 +91,9 @@ def _identity(first: str) -> tuple[str, str | None, str | None, str]:
 
 
 def _field(name: str, body: str) -> str | None:
+    """The field's text; None without one, and where Slurm prints its word for nothing."""
     found = _FIELDS[name].search(body)
-    return text(found[1]) if found else None
+    return text(found[1]) if found and found[1] != _NOTHING else None
 
 
 def _time(name: str, body: str) -> str | None:

@@ -9,7 +9,7 @@ small clusters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -119,47 +119,59 @@ def _pairs(count: int) -> int:
     return count * (count - 1) // 2
 
 
-def best_place(forest: Forest, available: Collection[str], count: int) -> Place | None:
-    """The best ``count`` of the available nodes; None when no unit has so many.
+def best_place(forest: Forest, available: Collection[str], count: int, required: Collection[str] = ()) -> Place | None:
+    """The best ``count`` of the available nodes, all ``required`` ones among them; None when no unit has such.
 
     Of equally good places the one that leaves the smallest remainder, then the first in file order: deterministic.
     """
-    if count < 1:
+    needed = frozenset(required)
+    if count < max(1, len(needed)) or not needed.issubset(available):
         return None
-    counts = forest.counts(available)
-    large_enough = [index for index, have in enumerate(counts) if have >= count]
+    counts, musts = forest.counts(available), forest.counts(needed)
+    large_enough = [index for index, have in enumerate(counts) if have >= count and musts[index] == len(needed)]
     if not large_enough:
         return None
     height = min(forest.units[index].height for index in large_enough)
     candidates = [index for index in large_enough if forest.units[index].height == height]
-    chosen = min(
-        ((*_fewest_leaves(forest, counts, index, count), index) for index in candidates),
+    if height == 0:
+        holder = min(candidates, key=lambda index: (counts[index], index))
+        return _place(forest, available, [holder], holder, count, needed)
+    leaves, _, holder = min(
+        ((*_fewest_leaves(forest, counts, musts, index, count), index) for index in candidates),
         key=lambda choice: (len(choice[0]), choice[1], choice[2]),
     )
-    return _place(forest, set(available), chosen[0], chosen[2], count)
+    return _place(forest, available, leaves, holder, count, needed)
 
 
-def _fewest_leaves(forest: Forest, counts: Sequence[int], index: int, count: int) -> tuple[list[int], int]:
+def _fewest_leaves(
+    forest: Forest, counts: Sequence[int], musts: Sequence[int], index: int, count: int
+) -> tuple[list[int], int]:
     """The fewest leaves of a unit that hold ``count``, and what stays free in the unit.
 
-    The fullest leaves first; the last one is the tightest that still does, so that a large leaf isn't broken into for
-    a few nodes.
+    Those with required nodes (``musts``: how many) first, then the fullest; the last one is the tightest that still
+    does, so that a large leaf isn't broken into for a few nodes.
     """
-    if not forest.units[index].children:
-        return [index], counts[index] - count
-    leaves = sorted(forest.leaves_under(index), key=lambda leaf: -counts[leaf])
-    chosen: list[int] = []
-    missing = count
-    for leaf in leaves:
+    remainder = counts[index] - count
+    leaves = forest.leaves_under(index)
+    chosen = [leaf for leaf in leaves if musts[leaf]]
+    missing = count - sum(counts[leaf] for leaf in chosen)
+    others = sorted((leaf for leaf in leaves if not musts[leaf]), key=lambda leaf: -counts[leaf])
+    for number, leaf in enumerate(others):
+        if missing <= 0:
+            break
         if counts[leaf] >= missing:
-            tight = [other for other in leaves if other not in chosen and counts[other] >= missing]
-            return [*chosen, min(tight, key=lambda other: (counts[other], other))], counts[index] - count
+            tight = [other for other in others[number:] if counts[other] >= missing]
+            return [*chosen, min(tight, key=lambda other: (counts[other], other))], remainder
         chosen.append(leaf)
         missing -= counts[leaf]
-    raise AssertionError("a unit has fewer nodes than its count says")
+    return chosen, remainder
 
 
-def _place(forest: Forest, available: Collection[str], leaves: Sequence[int], holder: int, count: int) -> Place:
-    nodes = [node for leaf in leaves for node in forest.units[leaf].nodes if node in available][:count]
+def _place(
+    forest: Forest, available: Collection[str], leaves: Sequence[int], holder: int, count: int, needed: frozenset[str]
+) -> Place:
+    usable = available if isinstance(available, Set) else frozenset(available)
+    rest = [node for leaf in leaves for node in forest.units[leaf].nodes if node in usable and node not in needed]
     names = tuple(forest.units[leaf].name for leaf in sorted(leaves))
-    return Place(tuple(nodes), forest.units[holder].name, hops(forest.units[holder].height), names)
+    nodes = (*sorted(needed), *rest[: count - len(needed)])
+    return Place(nodes, forest.units[holder].name, hops(forest.units[holder].height), names)
