@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slurm_topology.core.check import check_topology
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.explain import forest_of
-from slurm_topology.core.model import Block, Blocks, Flat, NamedTopology, Switch, Tree
+from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, NamedTopology, Severity, Switch, Tree
 from slurm_topology.core.simulate import (
     Request,
     Run,
@@ -131,6 +132,42 @@ def test_variants_follow_what_the_types_can_do() -> None:
     assert labels("ml.p5.48xlarge") == ["no topology", "tree"]
     assert labels("ml.p6e-gb200.36xlarge") == ["no topology", "tree", "block 17"]
     assert labels("ml.p6e-gb200.36xlarge", sizes=((4,), (4, 8))) == ["no topology", "tree", "block 4", "block 4,8"]
+
+
+@pytest.mark.parametrize("version", [SlurmVersion(24, 11, 5), VERSION], ids=str)
+@given(st.lists(st.integers(1, 120), min_size=1, max_size=3, unique=True), st.integers(2, 60))
+@settings(deadline=None, max_examples=30)
+def test_a_row_is_what_its_label_says_or_an_error(version: SlurmVersion, sizes: list[int], count: int) -> None:
+    """Every size that is asked for is the one simulated, in blocks; what slurmctld would refuse is no row."""
+    inventory = make_inventory([WantedGroup("u", "ml.p6e-gb200.36xlarge", count)])
+    try:
+        label, topology = list(variants(inventory, version, [tuple(sizes)]))[-1]
+    except InputError as error:
+        label, topology = str(error), None
+    if topology is None:
+        assert ",".join(map(str, sizes)) in label.replace(", ", ",")
+        return
+    assert isinstance(topology.body, Blocks)
+    assert (label, topology.body.block_sizes) == (f"block {','.join(map(str, sizes))}", tuple(sizes))
+    errors = check_topology(ClusterTopology((topology,)), version, [node.name for node in inventory.nodes])
+    assert [each for each in errors if each.severity is Severity.ERROR] == []
+
+
+def test_a_block_size_that_is_too_large_shows_its_cost() -> None:
+    """BlockSizes=100 over UltraServers of 17: whatever needs more than one of them is refused (as by 26.05.5)."""
+    inventory = make_inventory([WantedGroup("u", "ml.p6e-gb200.36xlarge", 51)])
+    label, topology = list(variants(inventory, VERSION, [(100,)]))[-1]
+    names = [node.name for node in inventory.nodes]
+    runs = replay(names, [Request(1, 17, 10), Request(2, 18, 10), Request(3, 51, 10)], placer(topology, names))
+    assert (label, [bool(run.nodes) for run in runs]) == ("block 100", [True, False, False])
+
+
+def test_what_takes_the_place_of_blocks_is_said() -> None:
+    """Up to 24.11 a tree serves UltraServers of 17 and 1 better; a size that slurmctld would die of is an error."""
+    uneven, old = make_inventory([WantedGroup("u", "ml.p6e-gb200.36xlarge", 18)]), SlurmVersion(24, 11, 5)
+    assert [label for label, _ in variants(uneven, old)][-1] == "block → tree"
+    with pytest.raises(InputError, match=r"block size 17: Slurm 24\.11\.5 wouldn't start with it"):
+        list(variants(uneven, old, [(17,)]))
 
 
 def test_the_true_network_has_a_leaf_for_each_ultraserver() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     add("--cluster-nodes", type=Path, metavar="F", help=nodes)
     leaf = "with --group: nodes under a leaf switch (default: %(default)s)"
     add("--leaf-nodes", type=int, default=16, metavar="N", help=leaf)
-    sizes = "block sizes to compare (again for more)"
+    sizes = "block sizes to compare, whatever they cost (again for more)"
     add("--block-sizes", action="append", default=[], metavar="N,…", help=sizes)
 
 
@@ -109,8 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
     requests = _requests(arguments, len(names), real=version is not None)
     rules = version or _MODEL_VERSION
     experiment = _Experiment(names, requests, true_network(inventory, rules), world, version)
-    sizes = [_sizes(text) for text in arguments.block_sizes]
-    outcomes = [experiment.outcome(label, topology) for label, topology in variants(inventory, rules, sizes)]
+    compared = list(variants(inventory, rules, [_sizes(text) for text in arguments.block_sizes]))
+    outcomes = [experiment.outcome(label, topology) for label, topology in compared]
     scheduler = f"Slurm {version}" if version else "model"
     print(_as_json(scheduler, outcomes) if arguments.json else _as_text(scheduler, outcomes, experiment))
     return 0
@@ -138,6 +139,9 @@ def _inventory(arguments: argparse.Namespace) -> Inventory:
     if arguments.leaf_nodes < 1:
         raise InputError(f"--leaf-nodes {arguments.leaf_nodes}: expected 1 or more")
     wanted = [_group(text, number) for number, text in enumerate(arguments.group, 1)]
+    twice = [name for name, count in Counter(group.name for group in wanted).items() if count > 1]
+    if twice:
+        raise InputError(f"--group {twice[0]}=…: given more than once: expected a name of its own for each group")
     return make_inventory(wanted, leaf_nodes=arguments.leaf_nodes, seed=arguments.seed)
 
 
@@ -154,7 +158,10 @@ def _requests(arguments: argparse.Namespace, node_count: int, *, real: bool) -> 
             return read_trace(read_text(arguments.trace).splitlines())
         except InputError as error:
             raise InputError(f"{arguments.trace}: {error}") from error
-    return make_trace(node_count, arguments.jobs or (_JOBS_OF_SLURM if real else _JOBS_OF_MODEL), seed=arguments.seed)
+    count = (_JOBS_OF_SLURM if real else _JOBS_OF_MODEL) if arguments.jobs is None else arguments.jobs
+    if count < 1:
+        raise InputError(f"--jobs {count}: expected 1 or more")
+    return make_trace(node_count, count, seed=arguments.seed)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
