@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slurm_topology.agent import picture
-from slurm_topology.agent.apply import Applier, Change, ConfChangedError
+from slurm_topology.agent.apply import Applier, Change, ConfChangedError, PausedError
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.compute import compute
 from slurm_topology.agent.decide import Situation, decide
@@ -22,8 +22,9 @@ from slurm_topology.agent.settings import Mode, Settings
 from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.slurm_conf import read_slurm_conf
-from slurm_topology.agent.state import AgentState, Store
+from slurm_topology.agent.state import AgentState, Pause, Store
 from slurm_topology.core import read_resource_config
+from slurm_topology.core.errors import ApplyError
 from slurm_topology.core.model import ClusterTopology, Partition
 from slurm_topology.core.read_scontrol import SlurmNode
 from slurm_topology.core.slurm_version import SlurmVersion
@@ -121,6 +122,24 @@ def test_a_slurm_conf_that_changed_since_it_was_read_stops_the_change_before_it_
         applier.apply(Change(DiskState("x", None, "topology/block"), None, {}, []), look)
     assert path.read_text() == HALF
     assert store.load_transaction() is None
+
+
+@pytest.mark.parametrize("heed_pause", [True, False])
+def test_a_pause_during_a_pass_stops_its_change_before_it_begins(tmp_path: Path, heed_pause: bool) -> None:
+    """`pause` has said "paused" by then. What an operator orders himself, a roll-back, goes on to its first write."""
+    path, files, shell = tmp_path / "slurm.conf", Files(), Shell()
+    path.write_text(CONF)
+    store = Store(files, tmp_path / "state")
+    applier = Applier(shell, files, Clock(), Slurm(shell, 1), store, Willing(shell, files, tmp_path, 1), Settings())
+    look = replace(seen(CONF, 10), conf=read_slurm_conf(str(path), applier.read_text), conf_signatures={})
+    store.save_pause(Pause(1.0, "maintenance"))
+    change = Change(DiskState("x", None, "topology/block"), None, {}, [], heed_pause=heed_pause)
+    with pytest.raises(ApplyError) as caught:
+        applier.apply(change, look)
+    assert isinstance(caught.value, PausedError) == heed_pause
+    assert (path.read_text() == CONF) == heed_pause or not heed_pause
+    if heed_pause:
+        assert store.load_transaction() is None
 
 
 class StepClock(Clock):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +48,36 @@ def test_a_job_as_large_as_the_cluster_outlives_a_careless_writer(make_agent_lab
     assert str(whole) in record["released"], record
     assert len(lab.lab.jobs.wait_running(whole).nodes) == 8
     assert lab.lab.jobs.get(users).reason == "JobHeldUser"
+
+
+@pytest.mark.parametrize("looked_between", [False, True])
+def test_a_job_that_one_change_holds_is_freed_by_the_next(
+    make_agent_lab: Make, slurm_version: str, looked_between: bool
+) -> None:
+    """Two zones don't hold a job of the cluster's size; then the nodes turn out to be in one."""
+    lab = make_agent_lab(slurm_version, level=Level.SLURMD, nodes=4)
+    one = tree_of(lab.lab.nodes, 2)
+    lab.write_members(one)
+    lab.settle()
+    blocker = lab.lab.jobs.submit(1)
+    lab.lab.jobs.wait_running(blocker)
+    whole = lab.lab.jobs.submit(4)
+    two = [*one[:2], *(replace(member, path=("nn-z", "nn-y", "nn-x"), instance_id="i-z") for member in one[2:])]
+    zones = {two[0].instance_id: ["usw2-az1", None, None, None], "i-z": ["usw2-az2", None, None, None]}
+    lab.lab.box.write_text(f"{STATE}/instances.json", json.dumps({"format": 1, "instances": zones}))
+    lab.write_members(two)
+    assert lab.reconcile()["reason"] == "changed"
+    wait_for(lambda: held(lab, whole), "the change holds the job", seconds=40)
+    if looked_between:
+        assert lab.reconcile()["released"] == [str(whole)]
+        wait_for(lambda: held(lab, whole), "it doesn't fit: it is held again", seconds=40)
+    lab.lab.box.write_text(f"{STATE}/instances.json", json.dumps({"format": 1, "instances": {}}))
+    lab.write_members(one)
+    record = lab.reconcile()
+    assert record["reason"] == "changed"
+    assert record["released"] == [str(whole)]
+    lab.lab.jobs.cancel(blocker)
+    assert len(lab.lab.jobs.wait_running(whole).nodes) == 4
 
 
 def test_a_job_that_was_held_before_stays_held(make_agent_lab: Make) -> None:

@@ -58,7 +58,7 @@ def test_a_slurm_conf_without_slurmctldhost_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rank", "behind", "expected"),
+    ("rank", "down", "expected"),
     [
         (0, 0, (Action.RESCUE, Reason.DOWN_BY_TOPOLOGY)),
         (1, 0, (Action.NOTHING, Reason.SLURM_DOWN)),
@@ -67,11 +67,11 @@ def test_a_slurm_conf_without_slurmctldhost_says_nothing() -> None:
     ],
 )
 def test_the_second_controller_rescues_only_when_the_first_does_not(
-    rank: int, behind: float, expected: tuple[Action, Reason]
+    rank: int, down: float, expected: tuple[Action, Reason]
 ) -> None:
     """With both slurmctlds down, both agents would write the one shared folder at once."""
     look = replace(seen(CONF, 1000), role=Role.DOWN, slurm=None, controller_rank=rank)
-    state = AgentState(behind_since=look.now - behind if behind else 0.0)
+    state = AgentState(down_since=look.now - down if down else 0.0)
     assert decided(look, disk_verdict=Rehearsal(Verdict.REFUSED, ("fatal",)), state=state) == expected
 
 

@@ -155,7 +155,24 @@ def test_at_its_end_it_notes_what_it_saw_last(monkeypatch: pytest.MonkeyPatch, t
     assert request_if_missed(world)
 
 
-def test_when_another_process_works_this_one_leaves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    world, _ = served(monkeypatch, tmp_path, Passes(None))
-    monkeypatch.setattr(service, "reconcile", lambda _: None)
+def test_a_lock_that_a_command_holds_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A command by hand looks for no trigger at its end: the one that started us would be lost."""
+    passes = Passes(None)
+    world, clock = served(monkeypatch, tmp_path, passes)
+    monkeypatch.setattr(service, "reconcile", lambda world: passes(world) if clock.elapsed > 5 else None)
+    assert service.serve(world, lambda _: None) is not None
+    assert len(passes.at) == 1
+
+
+def test_when_another_process_works_for_ever_this_one_leaves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """And nobody starts it again at once."""
+    world, clock = served(monkeypatch, tmp_path, Passes(None))
+
+    def busy(world: World) -> None:
+        world.request()  # as `reconcile` does
+
+    monkeypatch.setattr(service, "reconcile", busy)
+    world.request()
     assert service.serve(world, lambda _: None) is None
+    assert clock.elapsed >= service.PATIENCE_SECONDS
+    assert not request_if_missed(world)

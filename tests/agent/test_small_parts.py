@@ -46,8 +46,18 @@ def test_an_array_counts_as_one_job_whatever_of_it_waits() -> None:
 
 def test_what_was_held_before_is_ours_only_when_the_topology_lacked_nodes() -> None:
     now = [job("1"), job("2")]
-    assert jobs.held_before(now, {"1"}, nodes_lacked=False) == ["1", "2"]
-    assert jobs.held_before(now, {"1"}, nodes_lacked=True) == ["1"]
+    assert jobs.held_before(now, {"1"}, (), nodes_lacked=False) == ["1", "2"]
+    assert jobs.held_before(now, {"1"}, (), nodes_lacked=True) == ["1"]
+
+
+def test_what_the_change_before_held_stays_ours() -> None:
+    """1 was held before it, 2 by it, 3 was freed and held again, 4 was submitted after it."""
+    now = [job("1"), job("2"), job("3"), job("4", submitted=300.0)]
+    ours = jobs.made_by_us(now, {"1", "3"}, {"3"}, applied_at=200.0, now=260.0)
+    assert ours == ["2", "3"]
+    assert jobs.held_before(now, {"1", "3"}, ours, nodes_lacked=False) == ["1", "4"]
+    assert jobs.held_before(now, {"1", "3"}, ours, nodes_lacked=True) == ["1"]
+    assert jobs.made_by_us(now, {"1"}, (), applied_at=200.0, now=9_000.0) == [], "too long ago to be its doing"
 
 
 def test_late_victims_are_released_once_and_for_a_while_only() -> None:

@@ -15,12 +15,14 @@ Invariants, at every instant and after a kill at any instant:
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from slurm_topology.agent import findings, jobs, observe, readback
+from slurm_topology.agent.assign import assign, assigned
 from slurm_topology.agent.clock import Clock
-from slurm_topology.agent.daemon import restart_failed
 from slurm_topology.agent.disk import PLUGIN, DiskState, Step, as_map, steps_between
 from slurm_topology.agent.files import Files, Signature
 from slurm_topology.agent.observation import Observation
@@ -31,13 +33,13 @@ from slurm_topology.agent.shell import Shell
 from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.slurm_conf import SlurmConf, with_topology_plugin, without_topology_plugin
 from slurm_topology.agent.state import Original, Store, Transaction
-from slurm_topology.agent.text import digest
+from slurm_topology.agent.way_back import go_back
 from slurm_topology.core import compare
 from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyError
 from slurm_topology.core.model import ClusterTopology, Finding
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Applied", "Applier", "Change", "ConfChangedError"]
+__all__ = ["Applied", "Applier", "Change", "ConfChangedError", "PausedError"]
 
 POLL_SECONDS = 0.05
 # the unit may write only what it was told at installation
@@ -48,6 +50,10 @@ REASON_LENGTH = 400  # characters of slurmctld's log that go into a message
 
 class ConfChangedError(ApplyError):
     """slurm.conf was changed while the change was computed from it. Nothing was done; look again."""
+
+
+class PausedError(ApplyError):
+    """An operator paused the agent while the change was prepared. Nothing was done."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Change:
     held_before: list[str]
     reconfigure: bool = True
     exempt: readback.Exempt | None = None
+    heed_pause: bool = False  # an operator's own command works in a pause, too
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class Applied:
     released: tuple[str, ...]
     findings: tuple[Finding, ...] = field(default=())
     target: DiskState | None = None  # what was written, when it isn't what was decided
+    wrote: tuple[str, ...] = ()  # the files that were changed, and PLUGIN for slurm.conf's line
 
 
 @dataclass(frozen=True)
@@ -94,18 +102,20 @@ class Applier:
         _, version = _known(seen)
         found = self.rehearse(change.target, seen)
         self.check_conf(seen)
-        self.journal(change.target, seen, change.held_before)
+        if change.heed_pause:
+            self.check_pause()
+        self.journal(change.target, seen, change.held_before, assignments=change.assignments)
         try:
-            self.write(seen, change.target)
+            wrote = self.write(seen, change.target)
             seconds = self._reconfigure(seen) if change.reconfigure else 0.0
             if change.reconfigure:
                 self._verify(change, version)
         except (SlurmTopologyError, OSError) as error:
             stage = error.stage if isinstance(error, ApplyError) else "write"
-            raise ApplyError(f"{error}. {self._undo(change, seen)}", stage) from error
+            raise ApplyError(f"{error}. {go_back(self, change, seen)}", stage) from error
         found += self.assign(change.assignments)
         released = self.release(change.held_before)
-        return Applied(change.reconfigure, seconds, released, found)
+        return Applied(change.reconfigure, seconds, released, found, wrote=wrote)
 
     # ---- before
 
@@ -129,28 +139,45 @@ class Applier:
             if self.files.signature(Path(path)) != signature:
                 raise ConfChangedError(f"{path} was changed by another program meanwhile", "write")
 
+    def check_pause(self) -> None:
+        """Likewise. Raises PausedError when the agent was paused after the pass began."""
+        if self.store.load_pause() is not None:
+            raise PausedError("the agent was paused meanwhile", "write")
+
     def journal(
-        self, target: DiskState, seen: Observation, held: list[str], *, before: DiskState | None = None
+        self,
+        target: DiskState,
+        seen: Observation,
+        held: list[str],
+        *,
+        before: DiskState | None = None,
+        assignments: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Note what is going to be done. ``before``: what to go back to after a kill half-way (None: as it is now)."""
         conf, version = _known(seen)
         self.remember_original(seen)
         maps = as_map(before or seen.disk), as_map(target)
-        self.store.save_transaction(Transaction(self.clock.now(), conf.path, *maps, held, str(version)))
+        given = assigned(seen.slurm.partitions) if seen.slurm else {}
+        self.store.save_transaction(
+            Transaction(self.clock.now(), conf.path, *maps, held, str(version), False, given, dict(assignments))
+        )
 
     def remember_original(self, seen: Observation) -> None:
         """Before our first write: what uninstall will put back."""
         conf, _ = _known(seen)
         if self.store.load_original() is None:
-            self.store.save_original(Original(conf.path, as_map(seen.disk)))
+            given = assigned(seen.slurm.partitions) if seen.slurm else {}
+            self.store.save_original(Original(conf.path, as_map(seen.disk), given))
 
     # ---- the change
 
-    def write(self, seen: Observation, target: DiskState) -> None:
-        """From the observed state to the target, over safe states only. Raises ApplyError."""
+    def write(self, seen: Observation, target: DiskState) -> tuple[str, ...]:
+        """From the observed state to the target, over safe states only. Returns what was changed. Raises ApplyError."""
         conf, version = _known(seen)
-        for step in steps_between(seen.disk, target, version):
+        steps = steps_between(seen.disk, target, version)
+        for step in steps:
             self.write_step(step, conf)
+        return tuple(dict.fromkeys(step.what for step in steps))
 
     def read_text(self, path: str) -> str | None:
         return self.files.read_text(Path(path))
@@ -163,7 +190,10 @@ class Applier:
             elif step.text is None:
                 self.files.remove(Path(conf.path).with_name(step.what))
             else:
-                self.files.write_atomically(Path(conf.path).with_name(step.what), step.text)
+                place = Path(conf.path).with_name(step.what)
+                # owner and mode stay what they were, unless slurmctld would die of them
+                readable = self.files.may_read(place, conf.value("SlurmUser") or "root")
+                self.files.write_atomically(place, step.text, mode=None if readable else 0o644)
         except OSError as error:
             hint = READ_ONLY_HINT if error.errno == errno.EROFS else ""
             text = f"{step.what} can't be written beside {conf.path}: {error.strerror}{hint}"
@@ -231,20 +261,9 @@ class Applier:
 
     # ---- after
 
-    def assign(self, assignments: dict[str, str]) -> tuple[Finding, ...]:
-        """Give the partitions their topologies.
-
-        What Slurm refuses is a finding: the cluster's default is in force there.
-        """
-        tried = (self._assign(partition, topology) for partition, topology in assignments.items())
-        return tuple(finding for finding in tried if finding is not None)
-
-    def _assign(self, partition: str, topology: str) -> Finding | None:
-        try:
-            self.slurm.assign(partition, topology)
-        except CommandError as error:
-            return findings.not_assigned(partition, topology, str(error))
-        return None
+    def assign(self, assignments: Mapping[str, str]) -> tuple[Finding, ...]:
+        """Give the partitions their topologies; what Slurm refuses is a finding."""
+        return assign(self.slurm, assignments)
 
     def release(self, before: list[str]) -> tuple[str, ...]:
         """Release what became BadConstraints through us. A Slurm that can't be asked is left for the next pass."""
@@ -254,42 +273,6 @@ class Applier:
         except CommandError:
             return ()
         return tuple(job for job in wanted if job not in refused)
-
-    # ---- undo
-
-    def _undo(self, change: Change, seen: Observation) -> str:
-        """Put back what was on disk, see that slurmctld runs with it, free the jobs. Says what was done.
-
-        The journal stays when the files can't be put back: then the next pass tries again.
-        """
-        conf, version = _known(seen)
-        try:
-            for step in steps_between(observe.disk_state(self.files, conf.path), seen.disk, version):
-                self.write_step(step, conf)
-        except (SlurmTopologyError, OSError) as error:
-            return f"The files could not be put back: {error}"
-        answers, revived = self._revive(seen, version)
-        if answers:
-            self.release(change.held_before)
-            self.store.end_transaction()
-        return f"The files are as they were; {revived}"
-
-    def _revive(self, seen: Observation, version: SlurmVersion) -> tuple[bool, str]:
-        """Slurm runs with the old topology, or is made to. One that doesn't answer now is the next pass's business."""
-        if not self.answers(self.settings.slurmctld_wait_seconds):
-            restart_failed(self.shell, self.settings.slurmctld_unit)
-            return False, "slurmctld doesn't answer yet"
-        try:
-            return True, self._run_with(seen, version)
-        except CommandError as error:
-            return False, f"slurmctld can't be asked: {error}"
-
-    def _run_with(self, seen: Observation, version: SlurmVersion) -> str:
-        if seen.slurm is not None and digest(observe.in_force(self.slurm, version)[0]) == seen.slurm.in_force_digest:
-            return "slurmctld still runs with them"
-        done = self.slurm.reconfigure()
-        taken = done.ok and self.answers(self.settings.slurmctld_wait_seconds)
-        return "slurmctld runs with them again" if taken else "slurmctld did not take them"
 
 
 def _known(seen: Observation) -> tuple[SlurmConf, SlurmVersion]:

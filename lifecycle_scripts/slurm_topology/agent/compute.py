@@ -133,7 +133,7 @@ def _target(seen: Observation, rendering: Rendering, version: SlurmVersion, opt_
         plugin = version.flat_plugin if opt_out else disk.plugin
         return None if rendering.text is None else DiskState(disk.conf, rendering.text, plugin)
     if rendering.text is not None:
-        return DiskState(rendering.text, None, rendering.plugin)
+        return DiskState(rendering.text, disk.yaml, rendering.plugin)  # a topology.yaml isn't read before 25.05
     # flat needs no file; topology.conf, if there is one, isn't read any more
     return disk._replace(plugin=rendering.plugin) if flat_like(rendering.plugin) else None
 

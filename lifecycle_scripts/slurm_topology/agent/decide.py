@@ -127,8 +127,8 @@ def _down(situation: Situation) -> Decision | None:
 
 def _our_turn(situation: Situation) -> bool:
     """With all controllers down, their agents would all write the one shared folder: one after the other."""
-    behind, seen = situation.state.behind_since, situation.seen
-    return (seen.now - behind if behind else 0.0) >= seen.controller_rank * RESCUE_TURN_SECONDS
+    since, seen = situation.state.down_since, situation.seen
+    return (seen.now - since if since else 0.0) >= seen.controller_rank * RESCUE_TURN_SECONDS
 
 
 def _version_changing(situation: Situation) -> Decision | None:
@@ -152,9 +152,7 @@ MAY_WE: tuple[Callable[[Situation], Decision | None], ...] = (
 
 
 def _all_right(compared: Compared) -> Decision | None:
-    picture = compared.picture
-    right = picture.disk_right and picture.force_right and not picture.assignments
-    return _nothing(Reason.IN_FORCE) if right else None
+    return _nothing(Reason.IN_FORCE) if compared.picture.right else None
 
 
 def _observing(compared: Compared) -> Decision | None:
@@ -196,7 +194,9 @@ def _waiting_for_places(compared: Compared) -> Decision | None:
             return answer
     if seed.target is None:
         return None
-    return Decision(Action.PUBLISH, Reason.SEEDED, seed.target, seed.topology, dict(seed.assignments), (found,))
+    return Decision(
+        Action.PUBLISH, Reason.SEEDED, seed.target, seed.topology, dict(seed.assignments), (found,), goal=_goal(instead)
+    )
 
 
 def _overrides(compared: Compared) -> Decision | None:
@@ -227,9 +227,28 @@ def _conf_ahead(compared: Compared) -> Decision | None:
 def _backing_off(compared: Compared) -> Decision | None:
     state = compared.state
     wait = state.not_before - compared.seen.now
-    same = digest(repr(compared.wanted.target)) == state.failed_wanted
+    same = _goal(compared) == state.failed_wanted
     due = not same or not 0 < wait <= compared.settings.backoff_limit_seconds
     return None if due else _nothing(Reason.BACKING_OFF, again=wait)
+
+
+def _assign_meanwhile(compared: Compared) -> Decision | None:
+    """A change that has to wait is no reason to leave partitions without what the topology in force can give them."""
+    picture = compared.picture
+    if not picture.assignable or (picture.disk_right and picture.force_right):
+        return None
+    if all(question(compared) is None for question in IS_IT_SAFE):
+        return None
+    given = dict(picture.assignable)
+    goal = digest(repr(sorted(given.items())))
+    return Decision(Action.ASSIGN, Reason.UNASSIGNED, assignments=given, goal=goal, reverted=picture.claimed)
+
+
+def _goal(compared: Compared) -> str:
+    """Files, or the partitions' topologies when they alone are left to do."""
+    picture = compared.picture
+    only_assignments = picture.disk_right and picture.force_right
+    return digest(repr(sorted(picture.assignments.items()) if only_assignments else compared.wanted.target))
 
 
 def _ceiling(compared: Compared) -> Decision | None:
@@ -251,23 +270,27 @@ IS_THERE_A_NEED: tuple[Callable[[Compared], Decision | None], ...] = (
     _yielding,
     _conf_changing,
     _waiting_for_places,
+    _assign_meanwhile,
     *IS_IT_SAFE,
 )
 
 
 def _act(compared: Compared) -> Decision:
-    picture, wanted = compared.picture, compared.wanted
+    picture, wanted, goal = compared.picture, compared.wanted, _goal(compared)
+    reverted = picture.foreign or picture.claimed
     all_assigned, wrongly_assigned = dict(wanted.assignments), dict(picture.assignments)
     if picture.disk_right and picture.force_right:
-        return Decision(Action.ASSIGN, Reason.UNASSIGNED, None, None, wrongly_assigned)
+        return Decision(
+            Action.ASSIGN, Reason.UNASSIGNED, assignments=wrongly_assigned, goal=goal, reverted=picture.claimed
+        )
     if picture.disk_right:
-        return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, wanted.topology, all_assigned)
+        return Decision(Action.RELOAD, Reason.NOT_LOADED, compared.seen.disk, wanted.topology, all_assigned, goal=goal)
     if picture.force_right:
         action, reason, assignments = Action.RESTORE_FILE, Reason.FILE_WRONG, wrongly_assigned
     else:
         action, reason, assignments = Action.PUBLISH, _why_published(compared), all_assigned
     found = _insisting(compared)
-    return Decision(action, reason, wanted.target, wanted.topology, assignments, found, reverted=picture.foreign)
+    return Decision(action, reason, wanted.target, wanted.topology, assignments, found, goal=goal, reverted=reverted)
 
 
 def _insisting(compared: Compared) -> tuple[Finding, ...]:

@@ -66,4 +66,5 @@ class Decision:
     assignments: dict[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     again_after_seconds: float | None = None
+    goal: str = ""  # digest of what is aimed at: failures of the same are counted together
     reverted: bool = False  # what it replaces is another writer's work on what was ours

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import pwd
 import shutil
 import stat
 import tempfile
@@ -74,6 +75,25 @@ class Files:
         except OSError:
             return None
         return Signature(status.st_ino, status.st_size, status.st_mtime_ns)
+
+    def permissions(self, path: Path) -> str:
+        """Owner and mode; "" when there is no such file."""
+        try:
+            status = path.stat()
+        except OSError:
+            return ""
+        return f"{status.st_uid}:{status.st_gid} {status.st_mode:o}"
+
+    def may_read(self, path: Path, user: str) -> bool:
+        """By the file's owner and mode (no access list, no folder above it); True when nothing can be said."""
+        try:
+            status, who = path.stat(), pwd.getpwnam(user)
+        except (OSError, KeyError):
+            return True
+        if who.pw_uid in (0, status.st_uid):
+            return who.pw_uid == 0 or bool(status.st_mode & stat.S_IRUSR)
+        groups = os.getgrouplist(user, who.pw_gid)
+        return bool(status.st_mode & (stat.S_IRGRP if status.st_gid in groups else stat.S_IROTH))
 
     def names(self, folder: Path) -> list[str]:
         """Names in a folder, sorted; empty when it isn't there."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from slurm_topology.core.model import Finding, Severity
 
 __all__ = [
+    "INSTEAD_OF_ORIGINAL",
     "aws_not_asked",
     "conf_ahead",
     "down_by_topology",
+    "instead_of_original",
     "jobs_do_not_fit",
     "not_assigned",
     "not_readable",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+INSTEAD_OF_ORIGINAL = "AGENT031"
 
 
 def not_readable(what: str, id_: str, message: str, remedy: str = "the next pass looks again") -> Finding:
@@ -123,6 +126,14 @@ def rescued(with_what: str) -> Finding:
     return Finding(
         "AGENT025", WARNING, "slurmctld", f"slurmctld was down because of its topology; it has {with_what} now"
     )
+
+
+def instead_of_original(why: str, kept: str) -> Finding:
+    """Uninstalling: what was there before isn't put back."""
+    message = (
+        f"what was there before the agent isn't put back: {why}. The topology is flat, under which every job works"
+    )
+    return Finding(INSTEAD_OF_ORIGINAL, WARNING, "topology", message, f"{kept} keeps the text that was there")
 
 
 def unplaced(nodes: Sequence[str]) -> Finding:

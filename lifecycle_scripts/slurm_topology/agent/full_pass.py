@@ -6,7 +6,8 @@ import traceback
 from dataclasses import dataclass, replace
 
 from slurm_topology.agent import compute, findings, jobs, picture, recover, rescue, triggers
-from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedError
+from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedError, PausedError
+from slurm_topology.agent.assign import assigned
 from slurm_topology.agent.client_conf import keep_client_conf
 from slurm_topology.agent.compute import Wanted
 from slurm_topology.agent.decide import Situation, decide
@@ -24,7 +25,7 @@ from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Store, Transaction
 from slurm_topology.agent.world import World
-from slurm_topology.core.errors import ApplyError, SlurmTopologyError
+from slurm_topology.core.errors import ApplyError, CommandError, SlurmTopologyError
 from slurm_topology.core.model import Finding, Severity
 
 __all__ = ["Pass"]
@@ -61,6 +62,8 @@ class Pass:
             if applied is not None:
                 held = self._held_before(situation, transaction)
                 state = after_success(state, decision, applied, self.world.settings, self.world.clock.now(), held)
+        except PausedError:
+            decision = Decision(Action.NOTHING, Reason.PAUSED)
         except ConfChangedError:
             decision = Decision(
                 Action.NOTHING, Reason.CONF_CHANGING, again_after_seconds=self.world.settings.coalesce_seconds
@@ -94,13 +97,16 @@ class Pass:
         if wanted is not None and wanted.target is not None:
             drawn = picture.draw(seen, wanted, state, disk_refused=self._disk_refused(seen, mode))
         pause = self.store.load_pause()
-        seed = compute.seed(seen, wanted, opt_out=opt_out) if wanted and self._first_boot(state, wanted) else None
+        seed = compute.seed(seen, wanted, opt_out=opt_out) if wanted and self._first_boot(state, seen, wanted) else None
         return Situation(seen, wanted, seed, drawn, self._disk_verdict(seen), state, pause, world.settings, mode)
 
-    def _first_boot(self, state: AgentState, wanted: Wanted) -> bool:
-        """The cluster has never been complete, and there is still time to wait for that."""
+    def _first_boot(self, state: AgentState, seen: Observation, wanted: Wanted) -> bool:
+        """The cluster has never been complete, and there is still time to wait for that.
+
+        An agent that has lost its state, or stood by until now, knows by what is in force that it has been.
+        """
         late = state.first_node_at > 0 and self.now - state.first_node_at > self.world.settings.first_boot_seconds
-        return not (state.complete_once or late or wanted.complete)
+        return not (state.complete_once or late or wanted.complete or picture.places_in_force(seen))
 
     def _mode(self, seen: Observation) -> Mode:
         """The plan's mode, unless agent.json says another one."""
@@ -120,6 +126,8 @@ class Pass:
         """Only for a slurmctld that is down: would it start with what is on disk?"""
         if seen.role is not Role.DOWN or seen.conf is None or seen.version is None:
             return None
+        if seen.unreadable:
+            return Rehearsal(Verdict.REFUSED, seen.unreadable)  # a rehearsal reads a copy
         verdict = self.world.rehearser.rehearse(seen.disk, seen.conf, seen.slurmctld)
         blamed = verdict.verdict is Verdict.REFUSED and self.world.rehearser.blames_topology(seen.conf, seen.slurmctld)
         return verdict if blamed else None
@@ -136,17 +144,23 @@ class Pass:
             held = self._held_before(situation, transaction)
             return rescue.rescue(self.applier, seen, situation.seed or wanted, self.world.history, held)
         if decision.action is Action.ASSIGN:
-            return Applied(False, 0.0, (), self.applier.assign(decision.assignments))
+            return self._assign(decision)
         if decision.target is None or decision.topology is None:
             raise ApplyError("nothing to apply was computed", "decide")
         held = self._held_before(situation, transaction)
         reconfigure = decision.action is not Action.RESTORE_FILE
         exempt = picture.exempt(seen.slurm)
-        change = Change(decision.target, decision.topology, decision.assignments, held, reconfigure, exempt)
+        change = Change(decision.target, decision.topology, decision.assignments, held, reconfigure, exempt, True)
         applied = self.applier.apply(change, seen)
-        self._write_history(decision, seen)
+        self._write_history(decision, seen, applied)
         self.store.end_transaction()
         return applied
+
+    def _assign(self, decision: Decision) -> Applied:
+        found = self.applier.assign(decision.assignments)
+        if len(found) == len(decision.assignments):
+            raise ApplyError("; ".join(finding.message for finding in found), "assign")
+        return Applied(False, 0.0, (), found)
 
     def _held_before(self, situation: Situation, transaction: Transaction | None) -> list[str]:
         """Jobs that aren't ours to release: as the killed pass saw it, when there was one."""
@@ -156,7 +170,9 @@ class Pass:
         if view is None:
             return situation.state.held_jobs
         lacked = drawn is not None and bool(drawn.unplaced)
-        return jobs.held_before(view.jobs if view else (), situation.state.held_jobs, nodes_lacked=lacked)
+        state = situation.state
+        ours = jobs.made_by_us(view.jobs, state.held_jobs, state.released_jobs, state.applied_at, self.now)
+        return jobs.held_before(view.jobs, state.held_jobs, ours, nodes_lacked=lacked)
 
     def _finish_interrupted(self, decision: Decision, transaction: Transaction | None) -> None:
         """Release what the killed pass held. Its journal stays until that can be done, or a change is completed."""
@@ -164,8 +180,9 @@ class Pass:
             self.freed = self.applier.release(transaction.held_jobs)
             self.store.end_transaction()
 
-    def _write_history(self, decision: Decision, seen: Observation) -> None:
+    def _write_history(self, decision: Decision, seen: Observation, applied: Applied) -> None:
         assert decision.target and decision.topology and seen.conf  # noqa: S101, PT018 (nothing is applied without)
+        kept = assigned(seen.slurm.partitions) if seen.slurm and not applied.reconfigured else {}
         self.world.history.add(
             at=self.world.clock.now(),
             reason=decision.reason.value,
@@ -173,6 +190,7 @@ class Pass:
             conf_path=seen.conf.path,
             summary=picture.summary(seen, decision.topology),
             disk=as_map(decision.target),
+            assignments={**kept, **decision.assignments},
         )
 
     def _still_held(self, state: AgentState, pending: tuple[PendingJob, ...]) -> tuple[Finding, ...]:
@@ -188,15 +206,25 @@ class Pass:
         view = situation.seen.slurm if situation else None
         settled = None
         if record.reason is Reason.IN_FORCE and view is not None:
-            released = tuple(dict.fromkeys((*released, *release_late(self.world, state, view.jobs, self.now))))
+            released = tuple(dict.fromkeys((*released, *self._release_late(state, view.jobs))))
             found = (*record.findings, *self._still_held(state, view.jobs))
             record = replace(record, released=released, findings=found)
             settled = Settled(fingerprint, view.jobs, released)
-        if situation is not None:
-            self._keep(situation)
         news = news_of(situation) if situation else None
         self.store.save_state(after_pass(state, record, news, settled))
+        if situation is not None:
+            try:
+                self._keep(situation)
+            except (SlurmTopologyError, OSError) as error:  # the next pass does it: what was done is done, and told
+                self.world.log.event("not-kept", Severity.WARNING, why=str(error))
         return record
+
+    def _release_late(self, state: AgentState, pending: tuple[PendingJob, ...]) -> tuple[str, ...]:
+        try:
+            return release_late(self.world, state, pending, self.now)
+        except CommandError as error:  # tried again at the next look
+            self.world.log.event("not-released", Severity.WARNING, why=str(error))
+            return ()
 
     def _keep(self, situation: Situation) -> None:
         """What is cheap to keep right at every look."""

@@ -56,6 +56,7 @@ def _files(world: World, state: AgentState) -> Iterator[str]:
     files, settings, conf = world.files, world.settings, Path(state.conf_path)
     for path in (*map(Path, state.conf_files), conf.with_name(CONF), conf.with_name(YAML)):
         yield files.read_text(path) or ""
+        yield files.permissions(path)  # SlurmUser has to read it
     memory = (settings.state_folder / name for name in ("pause.json", "instances.json"))
     for path in (settings.resource_config, settings.plan, *memory):
         yield str(files.signature(path))

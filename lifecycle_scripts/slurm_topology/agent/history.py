@@ -1,14 +1,14 @@
 """What was in force when: a bounded list of applied topologies, each a small JSON file with the whole disk state.
 
-`history/000042.json`: number, time, reason, Slurm's version, the disk state, and the difference to the one before in
-words.
+`history/000042.json`: number, time, reason, Slurm's version, the disk state, the partitions' topologies, and the
+difference to the one before in words.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from slurm_topology.agent.disk import DiskState
@@ -27,6 +27,9 @@ class Entry:
     conf_path: str
     summary: str  # what changed, in one line
     disk: dict[str, str | None]
+    assignments: dict[str, str] = field(
+        default_factory=dict
+    )  # partition → topology (25.05+): a reconfigure forgets them
 
     @property
     def state(self) -> DiskState:
@@ -44,11 +47,20 @@ class History:
     limit: int
 
     def add(
-        self, *, at: float, reason: str, slurm_version: str, conf_path: str, summary: str, disk: dict[str, str | None]
+        self,
+        *,
+        at: float,
+        reason: str,
+        slurm_version: str,
+        conf_path: str,
+        summary: str,
+        disk: dict[str, str | None],
+        assignments: dict[str, str],
     ) -> Entry:
         """Write the next entry and drop the oldest beyond the limit. Raises StateError."""
         numbers = self._numbers()
-        entry = Entry((numbers[-1] if numbers else 0) + 1, at, reason, slurm_version, conf_path, summary, disk)
+        number = (numbers[-1] if numbers else 0) + 1
+        entry = Entry(number, at, reason, slurm_version, conf_path, summary, disk, assignments)
         try:
             self.files.make_folder(self.folder, 0o750)
             self.files.write_atomically(

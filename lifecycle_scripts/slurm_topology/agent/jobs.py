@@ -5,6 +5,7 @@ after the topology is right again; only a release frees it. We release those tha
 other:
 
 * jobs that became so in the course of our apply, or in the minutes after it;
+* the same, of the change before the present one, whether they were released then or not;
 * when the topology that we replace lacked nodes (HyperPod adds a node before anybody can place it): jobs that became so
   since the topology was last right.
 
@@ -17,7 +18,7 @@ from collections.abc import Collection, Iterable
 
 from slurm_topology.agent.slurm import PendingJob
 
-__all__ = ["bases", "held", "held_before", "late", "to_release"]
+__all__ = ["bases", "held", "held_before", "late", "made_by_us", "to_release"]
 
 LATE_SECONDS = (
     300.0  # backfill looks at every job within bf_interval (30 s by default), and at long queues within a few rounds
@@ -29,13 +30,28 @@ def held(jobs: Iterable[PendingJob]) -> list[str]:
     return sorted({_base(job.id) for job in jobs if job.bad_constraints})
 
 
-def held_before(jobs: Iterable[PendingJob], known_held: Collection[str], *, nodes_lacked: bool) -> list[str]:
+def held_before(
+    jobs: Iterable[PendingJob], known_held: Collection[str], ours: Collection[str], *, nodes_lacked: bool
+) -> list[str]:
     """Of the jobs that are held now, those that aren't ours to release.
 
-    ``known_held``: held already when the topology was last right. ``nodes_lacked``: the topology in force lacks nodes.
+    ``known_held``: held already when the topology was last right. ``ours``: see ``made_by_us``. ``nodes_lacked``: the
+    topology in force lacks nodes.
     """
-    now = held(jobs)
+    now = [job for job in held(jobs) if job not in ours]
     return [job for job in now if job in known_held] if nodes_lacked else now
+
+
+def made_by_us(
+    jobs: Iterable[PendingJob], known_held: Collection[str], released: Collection[str], applied_at: float, now: float
+) -> list[str]:
+    """Of the jobs that are held now, those that the change at ``applied_at`` held, or freed in vain.
+
+    They didn't fit what that change put in force; they may fit what comes next.
+    """
+    jobs = tuple(jobs)
+    in_vain = {job for job in held(jobs) if job in released}
+    return sorted({*in_vain, *bases(late(jobs, known_held, (), applied_at, now))})
 
 
 def to_release(jobs: Iterable[PendingJob], before: Collection[str], until: float) -> tuple[str, ...]:

@@ -83,6 +83,7 @@ class Observation:
     findings: tuple[Finding, ...] = field(default=())
     # what slurm.conf and all that it includes were right before they were read
     conf_signatures: Mapping[str, Signature | None] = field(default_factory=dict)
+    unreadable: tuple[str, ...] = ()  # topology files that SlurmUser can't read, in words: slurmctld dies of them
     controller_rank: int = 0  # this machine's place among slurm.conf's controllers; 0 for the first, and when unknown
 
     @property

@@ -21,6 +21,7 @@ from slurm_topology.agent.slurm import ControllerLine, Slurm
 from slurm_topology.agent.slurm_conf import SlurmConf, read_slurm_conf
 from slurm_topology.agent.state import Store
 from slurm_topology.agent.text import digest
+from slurm_topology.agent.usable import usable
 from slurm_topology.core import plan_document, read_resource_config
 from slurm_topology.core.errors import CommandError, InputError
 from slurm_topology.core.model import ClusterTopology, Finding
@@ -67,6 +68,7 @@ class Observer:
         if any(line.up for line in controllers) and "SLURM_VERSION" not in config:
             raise InputError("scontrol show config: expected a line SLURM_VERSION, got none")
         version = SlurmVersion.parse(config["SLURM_VERSION"]) if config else next_version
+        disk, unreadable = self._disk(conf, version)
         resource_config = self._resource_config()
         facts, places = self._learnt()
         view = self._view(config, version) if role is Role.ACTIVE and version is not None else None
@@ -76,7 +78,7 @@ class Observer:
             active_host=active_host,
             daemon=daemon,
             conf=conf,
-            disk=disk_state(self.files, conf.path, conf) if conf else DiskState(),
+            disk=disk,
             version=version,
             next_version=next_version,
             slurmctld=slurmctld,
@@ -88,6 +90,7 @@ class Observer:
             instance_topology=network.fallback(resource_config, places) if resource_config else None,
             findings=tuple(self.findings),
             conf_signatures=self.conf_signatures,
+            unreadable=unreadable,
             controller_rank=next((rank for rank, (name, _) in enumerate(hosts) if name in (own or ())), 0),
         )
 
@@ -135,6 +138,12 @@ class Observer:
             "set slurm_conf in agent.json",
         )
         return None
+
+    def _disk(self, conf: SlurmConf | None, version: SlurmVersion | None) -> tuple[DiskState, tuple[str, ...]]:
+        """The topology on disk, as far as slurmctld can read it, and what it can't."""
+        if conf is None:
+            return DiskState(), ()
+        return usable(disk_state(self.files, conf.path, conf), conf, version, self.files, self.shell)
 
     def _read(self, path: str) -> str | None:
         self.conf_signatures[path] = self.files.signature(Path(path))

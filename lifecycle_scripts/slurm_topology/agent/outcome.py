@@ -8,12 +8,12 @@ from dataclasses import replace
 from slurm_topology.agent import findings, jobs, pace, writers
 from slurm_topology.agent.apply import Applied
 from slurm_topology.agent.decide import Situation
-from slurm_topology.agent.decision import Decision
-from slurm_topology.agent.picture import exempt
-from slurm_topology.agent.record import News, PassRecord, written_digests
+from slurm_topology.agent.decision import Action, Decision
+from slurm_topology.agent.observation import Role
+from slurm_topology.agent.picture import exempt, unplaced_nodes
+from slurm_topology.agent.record import News, PassRecord, put_by_us, written_digests
 from slurm_topology.agent.settings import Settings
 from slurm_topology.agent.state import AgentState
-from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding
 
 __all__ = ["after_failure", "after_success", "news_of", "record_of"]
@@ -33,9 +33,8 @@ def record_of(
     seconds: float,
 ) -> PassRecord:
     """One pass as a record."""
-    drawn = situation.picture if situation else None
     view = situation.seen.slurm if situation else None
-    unplaced = drawn.unplaced if drawn is not None and (applied is None or failure is not None) else ()
+    unplaced = _unplaced(situation) if applied is None or failure is not None else ()
     done = Applied(False, 0.0, ()) if applied is None else applied
     return PassRecord(
         at=at,
@@ -45,7 +44,7 @@ def record_of(
         failed=(str(failure) or repr(failure)) if failure else "",
         stage=getattr(failure, "stage", "") if failure else "",
         reverted=decision.reverted and applied is not None and failure is None,
-        reconfigured=done.reconfigured,
+        reconfigured=done.reconfigured or getattr(failure, "stage", "") in AFTER_RECONFIGURE,
         reconfigure_seconds=done.reconfigure_seconds,
         released=done.released,
         nodes=len(view.nodes) if view else 0,
@@ -53,6 +52,12 @@ def record_of(
         findings=(*_seen(situation), *_told(unplaced, exempt(view).elsewhere), *decision.findings, *done.findings),
         again_after_seconds=decision.again_after_seconds if applied is None else LOOK_AGAIN_SECONDS,
     )
+
+
+def _unplaced(situation: Situation | None) -> tuple[str, ...]:
+    """Also when nothing can be computed: just then nobody mends it."""
+    view = situation.seen.slurm if situation else None
+    return unplaced_nodes(view) if view else ()
 
 
 def _seen(situation: Situation | None) -> tuple[Finding, ...]:
@@ -78,19 +83,20 @@ def after_success(
         reconfigures.append(now)
     if decision.reverted:
         state = writers.after_revert(state, now, settings)
+    if decision.action is not Action.ASSIGN or decision.goal == state.failed_wanted:
+        # partitions may be put right while a change of the files waits for its next attempt
+        state = replace(state, failures=0, failed_wanted="", not_before=0.0)
     return replace(
         state,
         written=written_digests(target) if target else state.written,
-        written_at=now if target else state.written_at,
+        put=put_by_us(state.put, target, applied.wrote, now) if target else state.put,
+        assigned={**state.assigned, **decision.assignments},
         applied_at=now,
         held_jobs=held_before,
         released_jobs=jobs.bases(applied.released),
         reconfigures=reconfigures,
         reconfigure_seconds=applied.reconfigure_seconds or state.reconfigure_seconds,
         behind_since=0.0,
-        failures=0,
-        failed_wanted="",
-        not_before=0.0,
     )
 
 
@@ -98,13 +104,14 @@ def after_failure(
     state: AgentState, decision: Decision, error: Exception, settings: Settings, now: float, dice: float
 ) -> AgentState:
     """An apply failed (and was undone): count it, and when to try the same again."""
-    wanted = digest(repr(decision.target))
-    failures = state.failures + 1 if wanted == state.failed_wanted else 1
+    failures = state.failures + 1 if decision.goal == state.failed_wanted else 1
     wait = pace.backoff_seconds(failures, settings.backoff_first_seconds, settings.backoff_limit_seconds, dice)
     reconfigures = pace.recent(state.reconfigures, now, 60.0)
     if getattr(error, "stage", "") in AFTER_RECONFIGURE:
         reconfigures.append(now)
-    return replace(state, failures=failures, failed_wanted=wanted, not_before=now + wait, reconfigures=reconfigures)
+    return replace(
+        state, failures=failures, failed_wanted=decision.goal, not_before=now + wait, reconfigures=reconfigures
+    )
 
 
 def news_of(situation: Situation) -> News:
@@ -115,5 +122,7 @@ def news_of(situation: Situation) -> News:
         conf_files=sorted({line.file for line in seen.conf.lines}) if seen.conf else [],
         slurm_version=str(seen.version) if seen.version else "",
         complete=wanted is not None and wanted.complete,
+        down=seen.role is Role.DOWN,
+        right=situation.picture is not None and situation.picture.right,
         written=written_digests(seen.disk),
     )

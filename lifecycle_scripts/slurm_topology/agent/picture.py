@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from slurm_topology.agent import readback
@@ -15,9 +15,20 @@ from slurm_topology.core import check, compare, parse_conf, parse_yaml
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import Blocks, ClusterTopology, Flat, Severity, Tree
 from slurm_topology.core.read_scontrol import SlurmNode
+from slurm_topology.core.render_header import HEADER
 from slurm_topology.core.slurm_version import SlurmVersion
 
-__all__ = ["Picture", "disk_suspect", "draw", "exempt", "lost_overrides", "meaning_of", "summary", "unplaced_nodes"]
+__all__ = [
+    "Picture",
+    "disk_suspect",
+    "draw",
+    "exempt",
+    "lost_overrides",
+    "meaning_of",
+    "places_in_force",
+    "summary",
+    "unplaced_nodes",
+]
 
 BUSY = ("ALLOCATED", "MIXED", "COMPLETING")
 # HyperPod writes slurm.conf and reconfigures within seconds; what has been there for five minutes is meant
@@ -31,11 +42,18 @@ class Picture:
     disk_right: bool
     force_right: bool
     assignments: dict[str, str]  # partition → topology, those that differ from the wanted ones
+    assignable: dict[str, str]  # those of them that the topology in force could give
+    claimed: bool  # another program gave a partition a topology: neither ours nor what a reconfigure falls back to
     foreign: bool  # what should be ours, file or plugin line, was changed by somebody else since we wrote it
     disk_refused: bool  # slurmctld would refuse what is on disk
     unplaced: tuple[str, ...]  # nodes of Slurm that the topology in force doesn't place
     lost_overrides: tuple[tuple[str, str], ...]  # (node, override) that the wanted topology can't honour
     leaving: tuple[str, ...]  # nodes in use that slurm.conf doesn't have (any more, or yet again)
+
+    @property
+    def right(self) -> bool:
+        """Files, Slurm and partitions are what is wanted."""
+        return self.disk_right and self.force_right and not self.assignments
 
     @property
     def broken(self) -> bool:
@@ -53,7 +71,9 @@ def draw(seen: Observation, wanted: Wanted, state: AgentState, *, disk_refused: 
     return Picture(
         disk_right=disk_right,
         force_right=_force_right(seen, wanted, disk_right=disk_right),
-        assignments=_assignments(seen.slurm, wanted),
+        assignments=(assignments := _assignments(seen.slurm, wanted)),
+        assignable=dict(_assignable(seen.slurm, assignments)),
+        claimed=_claimed(seen, assignments, state),
         foreign=_foreign(seen.disk, wanted.target, state, seen.version),
         disk_refused=disk_suspect(seen) if disk_refused is None else disk_refused,
         unplaced=unplaced_nodes(seen.slurm) if seen.slurm else (),
@@ -72,6 +92,14 @@ def meaning_of(disk: DiskState, version: SlurmVersion) -> ClusterTopology | None
         return None if disk.conf is None else parse_conf.parse(disk.conf).topology
     except InputError:
         return None
+
+
+def places_in_force(seen: Observation) -> bool:
+    """Slurm runs with a tree or blocks of an agent's: the cluster's first boot is over."""
+    if seen.slurm is None or seen.version is None:
+        return False
+    text = seen.disk.file(seen.version.topology_file) or ""
+    return text.startswith(HEADER) and any(not isinstance(each.body, Flat) for each in seen.slurm.in_force.topologies)
 
 
 def summary(seen: Observation, wanted: ClusterTopology) -> str:
@@ -125,6 +153,22 @@ def _assignments(view: SlurmView | None, wanted: Wanted) -> dict[str, str]:
     default = next((topology.name for topology in wanted.topology.topologies if topology.cluster_default), "")
     live = {partition.name: partition.topology or default for partition in view.partitions}
     return {name: topology for name, topology in wanted.assignments.items() if name in live and live[name] != topology}
+
+
+def _assignable(view: SlurmView | None, assignments: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The topology in force has one of that name, and it places all nodes of the partition."""
+    bodies = {each.name: each.body for each in view.in_force.topologies} if view else {}
+    for partition in view.partitions if view else ():
+        body = bodies.get(assignments[partition.name]) if partition.name in assignments else None
+        if body is not None and (isinstance(body, Flat) or set(partition.nodes or ()) <= _placed(body)):
+            yield partition.name, assignments[partition.name]
+
+
+def _claimed(seen: Observation, wrong: Mapping[str, str], state: AgentState) -> bool:
+    """One that was named, even if it is the default one: a reconfigure leaves none, or that of slurm.conf's line."""
+    live = {partition.name: partition.topology for partition in seen.slurm.partitions} if seen.slurm else {}
+    written = {partition.name: partition.topology for partition in seen.conf.partitions} if seen.conf else {}
+    return any(live[name] not in (None, written.get(name), state.assigned.get(name)) for name in wrong)
 
 
 def _foreign(disk: DiskState, target: DiskState | None, state: AgentState, version: SlurmVersion) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding, Severity
 
-__all__ = ["News", "PassRecord", "Settled", "after_pass", "written_digests"]
+__all__ = ["News", "PassRecord", "Settled", "after_pass", "put_by_us", "written_digests"]
 
 PASSES_KEPT = 20
 
@@ -57,12 +58,22 @@ class News(NamedTuple):
     conf_files: list[str]  # slurm.conf and all that it includes
     slurm_version: str
     complete: bool  # the place of every node is known
+    down: bool  # no slurmctld answers
+    right: bool  # files, Slurm and partitions are what is wanted
     written: dict[str, str]  # topology file or "TopologyPlugin" → digest of what is there
 
 
 def written_digests(target: DiskState) -> dict[str, str]:
     """What is there, to be known again: files that are there, and the TopologyPlugin line, if there is one."""
     return {name: digest(text) for name, text in as_map(target).items() if text is not None}
+
+
+def put_by_us(
+    known: Mapping[str, list[Any]], target: DiskState, wrote: Iterable[str], now: float
+) -> dict[str, list[Any]]:
+    """Who wrote what: digest and time of what the agent put there last, for `status`."""
+    texts = as_map(target)
+    return {**known, **{name: [digest(texts[name]), now] for name in wrote}}
 
 
 def after_pass(state: AgentState, record: PassRecord, news: News | None, settled: Settled | None) -> AgentState:
@@ -80,13 +91,16 @@ def after_pass(state: AgentState, record: PassRecord, news: News | None, settled
             conf_path=news.conf_path or state.conf_path,
             conf_files=news.conf_files or state.conf_files,
             slurm_version=news.slurm_version or state.slurm_version,
+            down_since=(state.down_since or record.at) if news.down else 0.0,
         )
-    return _not_settled(state, record) if settled is None else _settled(state, news, settled)
+    return _not_settled(state, record, news) if settled is None else _settled(state, news, settled)
 
 
-def _not_settled(state: AgentState, record: PassRecord) -> AgentState:
-    behind = record.action is Action.NOTHING and record.reason not in (Reason.STANDBY, Reason.NOT_OURS)
-    since = (state.behind_since or record.at) if behind or record.failed else state.behind_since
+def _not_settled(state: AgentState, record: PassRecord, news: News | None) -> AgentState:
+    """``behind_since`` is about the cluster's topology, not about who may mend it: a paused agent can be right."""
+    right = record.reason in (Reason.STANDBY, Reason.NOT_OURS) or (news is not None and news.right)
+    behind = record.action is Action.NOTHING or bool(record.failed)
+    since = 0.0 if right else (state.behind_since or record.at) if behind else state.behind_since
     return replace(state, behind_since=since, settled_fingerprint="")
 
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from slurm_topology.agent import observe
 from slurm_topology.agent.apply import Applier
-from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, steps_between
-from slurm_topology.agent.record import written_digests
+from slurm_topology.agent.disk import CONF, PLUGIN, YAML, DiskState, Step, as_map, steps_between
+from slurm_topology.agent.record import put_by_us, written_digests
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Transaction
 from slurm_topology.core.errors import InputError
@@ -45,7 +45,11 @@ def put_in_order(applier: Applier, transaction: Transaction, state: AgentState) 
         applier.write_step(step, conf)
     # what is left to do is to release jobs: what others write from now on is none of this journal's business
     applier.store.save_transaction(replace(transaction, recovered=True))
-    return replace(state, written=written_digests(after)) if found == after else state
+    if found != after:
+        return state
+    changed = [name for name, text in as_map(after).items() if text != as_map(before)[name]]
+    put = put_by_us(state.put, after, changed, transaction.started_at)
+    return replace(state, written=written_digests(after), put=put)
 
 
 def way_back(found: DiskState, before: DiskState, after: DiskState, version: SlurmVersion) -> tuple[Step, ...]:

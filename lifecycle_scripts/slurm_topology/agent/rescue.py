@@ -42,13 +42,14 @@ def flat(seen: Observation, refusals: Iterable[str]) -> DiskState:
     """Every node is as near as any other: slurmctld always starts with this.
 
     Topologies that partitions or nodes' own overrides name have to exist; an override accepts any unit of a flat one.
-    ``refusals``: slurmctld's words, which tell the overrides.
+    ``refusals``: slurmctld's words, which tell the overrides where it is down.
     """
     assert seen.version is not None and seen.conf is not None  # noqa: S101, PT018 (decide never acts without)
     if not seen.version.has_topology_yaml:
         return seen.disk._replace(plugin=seen.version.flat_plugin)
     said = (each for text in refusals for override in OVERRIDE.findall(text) for each in override.split(","))
-    overrides = {each.partition(":")[0] for each in said if ":" in each}
+    live = (each for node in (seen.slurm.nodes if seen.slurm else ()) for each in (node.topology or "").split(","))
+    overrides = {each.partition(":")[0] for each in chain(said, live) if ":" in each}
     names = sorted({"default", *seen.conf.partition_topologies, *overrides})
     topologies = (NamedTopology(name, Flat(), name == "default") for name in names)
     return seen.disk._replace(yaml=render_yaml.render(ClusterTopology(tuple(topologies))))
@@ -62,12 +63,13 @@ def rescue(applier: Applier, seen: Observation, wanted: Wanted | None, history: 
     """
     name, target = _first_that_starts(applier, seen, wanted, history)
     applier.check_conf(seen)
+    applier.check_pause()
     applier.journal(target, seen, held, before=target)  # nobody is to put back what slurmctld dies of
-    applier.write(seen, target)
+    wrote = applier.write(seen, target)
     restart_failed(applier.shell, applier.settings.slurmctld_unit)
     if not applier.answers(applier.settings.slurmctld_wait_seconds):
         raise ApplyError(f"slurmctld doesn't start although a rehearsal with {name} does", "ping")
-    return Applied(False, 0.0, (), (findings.rescued(name),), target)
+    return Applied(False, 0.0, (), (findings.rescued(name),), target, wrote)
 
 
 def _first_that_starts(

@@ -19,17 +19,22 @@ __all__ = ["serve"]
 
 PATIENCE_SECONDS = 240.0  # of waiting, all in all; the unit's TimeoutStartSec leaves room for the passes themselves
 POLL_SECONDS = 0.2
+LOCK_SECONDS = 1.0
 
 
 def serve(world: World, tell: Callable[[PassRecord], None]) -> PassRecord | None:
-    """Run passes until all is quiet. Returns the last one; None when another process does the work."""
+    """Run passes until all is quiet. Returns the last one; None when another process has kept the lock all the time."""
     end = world.clock.monotonic() + PATIENCE_SECONDS
     record: PassRecord | None = None
     while True:
         settle(world.files, world.clock, [world.settings.resource_config], world.settings)
         before = marks(world)
         record = reconcile(world)
-        if record is None:
+        if record is None:  # a command by hand has the lock: it looks for no trigger, so this one waits for it
+            if world.clock.monotonic() < end:
+                world.clock.sleep(LOCK_SECONDS)
+                continue
+            note_seen(world, marks(world))
             return None
         tell(record)
         if marks(world) != before:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from slurm_topology.agent import findings
 from slurm_topology.agent.files import Files
+from slurm_topology.agent.members import members
 from slurm_topology.agent.places import Place
 from slurm_topology.agent.zones import Facts
 from slurm_topology.core.errors import InputError, StateError
@@ -49,9 +50,10 @@ class AgentState:
     conf_path: str = ""  # slurm.conf as Slurm told it last
     conf_files: list[str] = field(default_factory=list)  # it, and all that it includes
     slurm_version: str = ""  # likewise
-    # file name or "TopologyPlugin" → digest of what we put there last
+    # file name or "TopologyPlugin" → digest of what was there when it was last right, or put there by us since
     written: dict[str, str] = field(default_factory=dict)
-    written_at: float = 0.0
+    assigned: dict[str, str] = field(default_factory=dict)  # partition → the topology that we gave it last
+    put: dict[str, list[Any]] = field(default_factory=dict)  # likewise → digest of what we wrote there last, and when
     nodes: int = 0  # that Slurm had when it was last asked
     reconfigures: list[float] = field(default_factory=list)  # of the last minute
     failures: int = 0  # in a row
@@ -62,6 +64,7 @@ class AgentState:
     yield_seconds: float = 0.0  # length of the present or last yield
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already when the topology was last seen right
     behind_since: float = 0.0  # when Slurm's topology was first seen not to match reality; 0: it matches
+    down_since: float = 0.0  # when slurmctld was first seen not to answer; 0: it answered when it was last asked
     first_node_at: float = 0.0  # when Slurm was first seen with a node: capacity may come hours after the controller
     complete_once: bool = False  # every node's place has been known at least once: first boot is over
     counters: dict[str, int] = field(default_factory=dict)
@@ -83,6 +86,9 @@ class Transaction:
     held_jobs: list[str] = field(default_factory=list)  # BadConstraints already before
     slurm_version: str = ""  # the order of the steps depends on it
     recovered: bool = False  # a later pass has put the disk in order; the jobs are still to be released
+    # partition → topology, as Slurm showed it before, and as it is to be: a reconfigure forgets them
+    assigned_before: dict[str, str] = field(default_factory=dict)
+    assigned_after: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ class Original:
 
     conf_path: str
     disk: dict[str, str | None]
+    assignments: dict[str, str] = field(default_factory=dict)  # partition → the topology that it had been given live
 
 
 @dataclass(frozen=True)
@@ -218,7 +225,7 @@ class Store:
         if document is None:
             return None
         try:
-            return kind(**_members(document, kind))
+            return kind(**members(document, kind))
         except (TypeError, InputError) as error:
             self._set_aside(name, f"of an unknown shape ({error})")
             return None
@@ -273,25 +280,6 @@ class Store:
 
     def _complain(self, name: str, why: str) -> None:
         self.findings.append(findings.set_aside(str(self.folder / name), why))
-
-
-def _members(document: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """The document's members that the dataclass has, each of its type. A member that we don't know is dropped."""
-    known = {each.name: each for each in fields(kind)}
-    found = {name: value for name, value in document.items() if name in known}
-    for name, value in found.items():
-        expected = str(known[name].type).partition("[")[0]
-        kinds: dict[str, tuple[type, ...]] = {
-            "float": (int, float),
-            "int": (int,),
-            "str": (str,),
-            "bool": (bool,),
-            "dict": (dict,),
-            "list": (list,),
-        }
-        if not isinstance(value, kinds[expected]) or (expected in ("int", "float") and isinstance(value, bool)):
-            raise InputError(f"{name} is {type(value).__name__}, expected {expected}")
-    return found
 
 
 def _place(entry: tuple[str, Any]) -> tuple[str, Place]:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.disk import CONF, PLUGIN, YAML, as_map
 from slurm_topology.agent.full_pass import Pass
-from slurm_topology.agent.state import Pause
+from slurm_topology.agent.observation import Observation
+from slurm_topology.agent.state import AgentState, Pause
+from slurm_topology.agent.text import digest
 from slurm_topology.agent.world import World
 from slurm_topology.agent.writers import yields
 from slurm_topology.core.model import Blocks, ClusterTopology, Finding, NamedTopology, Tree
 
-__all__ = ["Status", "look"]
+__all__ = ["Status", "Written", "look"]
 
 PASSES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Written:
+    """Who wrote what, and when (seconds since 1970; None: nobody knows)."""
+
+    what: str  # a topology file, or "TopologyPlugin": slurm.conf's line
+    by_agent: bool
+    at: float | None  # for another writer the time of the file's last change
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,8 @@ class Status:
     reason: str
     in_force: str
     files: str
-    written: str
+    written: tuple[Written, ...]
+    manager_active: bool  # HyperPod's own writer of topology files runs on this machine
     yield_until: float  # 0: not yielding
     next_look: str
     findings: tuple[Finding, ...]
@@ -57,9 +72,8 @@ def look(world: World) -> Status:
         reason=decision.reason.value,
         in_force=describe(seen.slurm.in_force) if seen.slurm else "unknown",
         files=_files(situation),
-        written="never"
-        if not state.written_at
-        else f"{', '.join(sorted(state.written))} by the agent, {seen.now - state.written_at:.0f} s ago",
+        written=tuple(_written(world, seen, state)),
+        manager_active=seen.manager_active,
         yield_until=state.yield_until if yields(state, seen.now) else 0.0,
         next_look=f"in {decision.again_after_seconds:.0f} s"
         if decision.again_after_seconds
@@ -85,6 +99,23 @@ def _body(topology: NamedTopology) -> str:
         nodes = sum(len(block.nodes) for block in body.blocks)
         return f"{len(body.blocks)} blocks, sizes {list(body.block_sizes)}, {nodes} nodes"
     return "flat"
+
+
+def _written(world: World, seen: Observation, state: AgentState) -> Iterator[Written]:
+    """Of all that is there: by its content, so that a file that another program wrote since isn't taken for ours."""
+    if seen.conf is None:
+        return
+    folder = Path(seen.conf.path).parent
+    places = {CONF: folder / CONF, YAML: folder / YAML, PLUGIN: Path(seen.conf.plugin_file or seen.conf.path)}
+    for what, text in as_map(seen.disk).items():
+        if text is None:
+            continue
+        known, at = state.put.get(what, ["", None])
+        if known == digest(text):
+            yield Written(what, True, at)
+        else:
+            changed = world.files.signature(places[what])
+            yield Written(what, False, changed.modified_ns / 1e9 if changed else None)
 
 
 def _files(situation: Situation) -> str:
