@@ -24,6 +24,7 @@ EXIT_CODES = """\
 | 1 | findings of severity error; nothing was written |
 | 2 | input or arguments that can't be used |
 | 3 | the system around it failed: Slurm, AWS, the disk |
+| 141 | nobody reads the output any more, as in `… \\| head -1` |
 """
 
 

@@ -63,6 +63,21 @@ NodeName=n9 Arch=x86_64
 SCONTROL_JSON = json.dumps({"nodes": [{"name": "n1", "address": "10.0.0.1"}, {"name": "n9", "address": "10.0.0.9"}]})
 
 
+@pytest.mark.parametrize("given", ["/no/such/nodes", "./nodes", "../nodes", "nodes.txt", "nodes.json"])
+@pytest.mark.parametrize("command", [("check", "FILE", "--slurm-version", "24.11"), ("diff", "FILE", "FILE")], ids=str)
+def test_a_file_of_nodes_that_isnt_there_is_no_host_list(
+    command: tuple[str, ...],
+    given: str,
+    conf: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (conf.parent / "empty").mkdir()
+    monkeypatch.chdir(conf.parent / "empty")
+    assert run([*(str(conf) if word == "FILE" else word for word in command), "--nodes", given]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("content", ["n1,n9\n", "n1\nn9\n", "n[1,9]", SCONTROL_TEXT, SCONTROL_JSON])
 def test_nodes_from_a_file(conf: Path, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Host lists, one name a line, or what scontrol prints."""

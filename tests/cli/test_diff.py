@@ -95,6 +95,47 @@ def test_unusable_partitions_exit_with_2(
     assert capsys.readouterr().err.startswith("slurm-topology: ")
 
 
+NAMED = SAME + "- topology: cpu\n  flat: true\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "given", "says"),
+    [
+        ((OLD, NEW), ("a=nope",), "none of its nodes (nope) is in either file"),
+        ((OLD, NEW), ("a:xx=n1",), "old.conf has no such topology: expected one without a name"),
+        ((OLD, NAMED), ("a:xx=n1",), "new.yaml has no such topology: expected any, cpu"),
+        ((NAMED, SAME), ("a:cpu=n1",), "new.yaml has no such topology: expected any"),
+        ((OLD, NEW), ("gpu=n1", "a=m1", "--nodes", "n[1-8]"), "--partition a: none of its nodes (m1) is in --nodes"),
+    ],
+)
+def test_a_partition_with_which_nothing_is_compared_exits_with_2(
+    texts: tuple[str, str], given: tuple[str, ...], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        tmp_path / f"{name}.{'yaml' if text.startswith('-') else 'conf'}"
+        for name, text in zip(("old", "new"), texts, strict=True)
+    ]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    options = [word for each in given if "=" in each for word in ("--partition", each)]
+    options += [each for each in given if "=" not in each]
+    assert run(["diff", *map(str, paths), *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err
+
+
+def test_a_file_without_names_has_one_topology_for_every_partition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the way from topology.conf to topology.yaml: no job was possible "in cpu" before, but all were."""
+    old, new = tmp_path / "old.conf", tmp_path / "new.yaml"
+    old.write_text(OLD)
+    new.write_text(NAMED)
+    run(["diff", str(old), str(new), "--partition", "gpu:any=n[1-4]"])
+    assert "largest job in partition gpu: 4 nodes, as before" in capsys.readouterr().out
+
+
 def test_a_file_that_slurmctld_refuses_has_no_meaning_to_compare(
     files: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

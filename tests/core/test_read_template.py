@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slurm_topology.cli._sources import add_source_options
 from slurm_topology.cli.main import run
 from slurm_topology.core.errors import InputError
 from slurm_topology.core.model import Capability, NodeRole, TopologyKind
@@ -115,6 +117,74 @@ def test_json_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_hidden_plan_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate(tmp_path, template({**TRAIN, "InstanceType": {"Ref": "Type"}})) == 0
     assert "TOPO207" in capsys.readouterr().out
+
+
+GB200 = {**TRAIN, "InstanceType": "ml.p6e-gb200.36xlarge"}
+
+
+@pytest.mark.parametrize(
+    ("options", "without", "with_it"),
+    [
+        (("--slurm-version", "24.11"), ("partition train:", "TOPO201"), ()),
+        (("--kind", "tree"), ("cluster default: block",), ("cluster default: tree: tree was asked for",)),
+        (("--block-sizes", "4,8"), ("block size 18",), ("block size 4, 8",)),
+    ],
+    ids=str,
+)
+def test_version_and_wishes_of_the_command_line_win(
+    options: tuple[str, ...],
+    without: tuple[str, ...],
+    with_it: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The template knows no version and chooses nothing."""
+    printed = []
+    for words in ((), options):
+        assert gate(tmp_path, template(GB200), *words) == 0
+        printed.append(capsys.readouterr().out)
+    for text in without:
+        assert text in printed[0]
+        assert text not in printed[1]
+    for text in with_it:
+        assert text not in printed[0]
+        assert text in printed[1]
+
+
+def test_every_other_source_is_refused_beside_a_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_source_options(parser)
+    sources = [action.option_strings[-1] for action in parser._actions if action.dest != "help"]
+    assert "--partitions" in sources
+    for option in sources:
+        assert gate(tmp_path, template(TRAIN), option, str(tmp_path / "any.json")) == 2
+        assert f"{option}: doesn't go with --template" in capsys.readouterr().err
+
+
+def test_every_cluster_is_in_the_picture_under_its_own_name(tmp_path: Path) -> None:
+    """Also the one whose plan is hidden: with its name, and with why."""
+    document = template(TRAIN)
+    plan = document["Resources"]["Plan"]
+    hidden = {
+        **plan,
+        "Properties": template({**TRAIN, "InstanceType": {"Ref": "T"}})["Resources"]["Plan"]["Properties"],
+    }
+    document["Resources"] |= {
+        "BPlan9": {**hidden, "Metadata": {"aws:cdk:path": "Training/Second/TopologyPlan/Default"}},
+        "CPlan9": {**plan, "Metadata": {"aws:cdk:path": "Training/Third/TopologyPlan/Default"}},
+    }
+    target = tmp_path / "plans.html"
+    assert gate(tmp_path, document, "--picture", str(target)) == 0
+    page = target.read_text()
+    for name in ("Plan", "Training/Second", "Training/Third"):
+        assert f">Topology plan of {name}</text>" in page
+    assert page.count("TOPO207") == page.count("no plan yet") == 1
+
+
+def test_a_picture_of_a_hidden_plan_alone_says_so(tmp_path: Path) -> None:
+    target = tmp_path / "plan.svg"
+    assert gate(tmp_path, template({**TRAIN, "InstanceType": {"Ref": "T"}}), "--picture", str(target)) == 0
+    assert "no plan yet" in target.read_text()
 
 
 def test_no_template_is_unusable_input(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from ._files import read_json_or_text
 
 __all__ = ["known_nodes"]
 
+_FILE_NAMES = (".txt", ".json", ".out", ".log")
+
 
 def known_nodes(given: str) -> frozenset[str]:
     """Node names from a host list, or from a file of host lists or of "scontrol show nodes" (text or JSON).
@@ -26,6 +28,8 @@ def known_nodes(given: str) -> frozenset[str]:
 
 def _read(given: str) -> frozenset[str]:
     if not _is_file(given):
+        if "/" in given or given.endswith(_FILE_NAMES):  # no host's name has one or ends so: a file was meant
+            read_json_or_text(Path(given))  # raises InputError with what is wrong with it
         return frozenset(expand(given))
     content = read_json_or_text(Path(given))
     if isinstance(content, str) and "NodeName=" not in content:

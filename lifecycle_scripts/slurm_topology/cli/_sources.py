@@ -25,7 +25,7 @@ from slurm_topology.core.shapes import items, mapping
 
 from ._files import read_json, read_json_or_text
 
-__all__ = ["Sources", "add_source_options", "add_wish_options", "read_sources"]
+__all__ = ["Sources", "add_source_options", "add_wish_options", "read_sources", "wished_sizes"]
 
 Value = TypeVar("Value")
 
@@ -72,7 +72,7 @@ def read_sources(arguments: argparse.Namespace) -> Sources:
     An instance type that nobody knows is an error here: the user can tell us more. Raises InputError for a file or an
     option that can't be used.
     """
-    sizes = _wished_sizes(arguments.block_sizes)
+    sizes = wished_sizes(arguments.block_sizes)
     plan = _read(arguments, "plan", lambda path: plan_document.read_inputs(read_json(path)))
     merged, findings = inventory.build(
         resource_config=_read(arguments, "resource_config", lambda path: read_resource_config.read(read_json(path))),
@@ -91,7 +91,8 @@ def read_sources(arguments: argparse.Namespace) -> Sources:
     return Sources(merged, strict, kind, sizes or (plan.block_sizes if plan else ()))
 
 
-def _wished_sizes(words: str) -> tuple[int, ...]:
+def wished_sizes(words: str) -> tuple[int, ...]:
+    """The sizes of --block-sizes; () without any. Raises InputError."""
     try:
         return tuple(int(size) for size in words.split(",") if size.strip())
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from slurm_topology.core.check import parse_file
 from slurm_topology.core.compare import diff
 from slurm_topology.core.difference import Change, Difference, TopologyDifference
 from slurm_topology.core.errors import InputError
-from slurm_topology.core.hostlist import expand
-from slurm_topology.core.model import ClusterTopology, Severity
+from slurm_topology.core.explain import forest_of
+from slurm_topology.core.hostlist import expand, fold
+from slurm_topology.core.model import ClusterTopology, Flat, Severity
 
 from ._files import read_any_text
 from ._nodes import known_nodes
@@ -42,10 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code: 0 same meaning, 1 another. Raises InputError (2)."""
     partitions = dict(_partition(given) for given in arguments.partition)
     topologies = {name: topology for name, (topology, _) in partitions.items() if topology}
+    before, after = _read(arguments.before), _read(arguments.after)
+    known = None if arguments.nodes is None else known_nodes(arguments.nodes)
+    _make_sure_of(partitions, {arguments.before: before, arguments.after: after}, known)
     difference = diff(
-        replace(_read(arguments.before), partitions=topologies),
-        replace(_read(arguments.after), partitions=topologies),
-        known_nodes=None if arguments.nodes is None else known_nodes(arguments.nodes),
+        replace(before, partitions=topologies if _has_names(before) else {}),
+        replace(after, partitions=topologies if _has_names(after) else {}),
+        known_nodes=known,
         partition_nodes={name: nodes for name, (_, nodes) in partitions.items()},
     )
     print(json.dumps(_json(difference), indent=1, sort_keys=True) if arguments.json else "\n".join(_lines(difference)))
@@ -61,6 +65,35 @@ def _read(path: Path) -> ClusterTopology:
         more = f", and {others} more error{'s' * (others > 1)}" if others else ""
         raise InputError(f'{path}: {errors[0]}{more}; "slurm-topology check" tells all')
     return parsed.topology
+
+
+def _make_sure_of(
+    partitions: Mapping[str, tuple[str, list[str]]],
+    files: Mapping[Path, ClusterTopology],
+    known: frozenset[str] | None,
+) -> None:
+    """Raises InputError for a partition with which nothing would be compared: its topology is in no file, or missing
+    from one with names (slurmctld refuses such a file), or its nodes are in none."""
+    named = {path: topology for path, topology in files.items() if _has_names(topology)}
+    somewhere = known or frozenset().union(*map(_nodes_in, files.values()))
+    has_flat = any(isinstance(entry.body, Flat) for topology in files.values() for entry in topology.topologies)
+    for name, (wanted, nodes) in partitions.items():
+        for path, topology in (named or files).items():
+            if wanted and wanted not in {entry.name for entry in topology.topologies}:
+                has = ", ".join(entry.name for entry in topology.topologies if entry.name) or "one without a name"
+                raise InputError(f"--partition {name}:{wanted}: {path} has no such topology: expected {has}")
+        if somewhere.isdisjoint(nodes) and (known or not has_flat):
+            place = "--nodes" if known else "either file"
+            raise InputError(f"--partition {name}: none of its nodes ({fold(nodes)}) is in {place}")
+
+
+def _has_names(topology: ClusterTopology) -> bool:
+    """A topology.conf's only topology has no name: it is every partition's."""
+    return any(entry.name for entry in topology.topologies)
+
+
+def _nodes_in(topology: ClusterTopology) -> frozenset[str]:
+    return frozenset(node for entry in topology.topologies for node in forest_of(entry).leaf_of)
 
 
 def _partition(given: str) -> tuple[str, tuple[str, list[str]]]:

@@ -1,7 +1,8 @@
 """The command line's root: one module in this package per command, imported only when it is asked for.
 
 Exit codes, the same for every command: 0 done or clean · 1 findings of severity error, nothing written (diff: the files
-differ in meaning) · 2 unusable input or arguments · 3 the system around it failed (Slurm, AWS, the disk).
+differ in meaning) · 2 unusable input or arguments · 3 the system around it failed (Slurm, AWS, the disk) · 141 nobody
+reads the output (__main__.py).
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code: 0, or 1 with errors (``--strict``: or warnings). Raises InputError (2)."""
     if arguments.template:
-        return plan_template(arguments.template, arguments.json, arguments.picture, strict=arguments.strict)
+        return plan_template(arguments)
     version = SlurmVersion.parse(arguments.slurm_version) if arguments.slurm_version else None
     inventory, found, wanted, sizes = read_sources(arguments)
     plan = make_plan(inventory.groups, inventory.partitions, version, wanted=wanted, block_sizes=sizes)

@@ -36,13 +36,16 @@ class TemplateCluster(NamedTuple):
     block_sizes: tuple[int, ...]
     version: SlurmVersion | None
     findings: tuple[Finding, ...]
+    title: str = ""  # for people: where the cluster is in the app, where CDK says it; else the logical id
 
 
 def read_template(document: object) -> tuple[TemplateCluster, ...]:
     """Every cluster in a template, in its order. Raises InputError when it is no template, or one without a cluster."""
     resources = mapping(mapping(document, "template").get("Resources"), "template.Resources")
     found = tuple(
-        _cluster(name, mapping(mapping(resource, name).get("Properties"), f"{name}.Properties"))
+        _cluster(name, mapping(mapping(resource, name).get("Properties"), f"{name}.Properties"))._replace(
+            title=_title(name, mapping(resource, name).get("Metadata"))
+        )
         for name, resource in resources.items()
         if mapping(resource, name).get("Type") == PLAN_RESOURCE
     )
@@ -51,6 +54,12 @@ def read_template(document: object) -> tuple[TemplateCluster, ...]:
             f"the template has no {PLAN_RESOURCE}: expected a template with a SlurmCluster, as cdk synth writes it"
         )
     return found
+
+
+def _title(name: str, metadata: object) -> str:
+    """``Training/Cluster`` of the path ``Training/Cluster/TopologyPlan/Default`` that the cdk command writes."""
+    path = text(metadata.get("aws:cdk:path")) if isinstance(metadata, Mapping) else None
+    return (path or "").rpartition("/TopologyPlan")[0] or name
 
 
 def _cluster(name: str, properties: Mapping[str, Any]) -> TemplateCluster:

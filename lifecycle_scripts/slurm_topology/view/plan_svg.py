@@ -42,6 +42,11 @@ def render(title: str, rows: Sequence[tuple[Choice, Sequence[PlannedGroup]]]) ->
     """A standalone SVG file, with a line break at the end."""
     body = [_text(MARGIN, 40, title, "h1")]
     y = 60.0
+    if not rows:
+        body.append(
+            _text(MARGIN, y + 8, "no plan yet: a part of what it is made from is known at deployment only", "soft")
+        )
+        y += 24
     for choice, groups in rows:
         card, y = _card(choice, groups, y)
         body += card
