@@ -235,7 +235,15 @@ def test_a_log_line_is_one_line_of_pairs() -> None:
 def test_history_is_bounded_and_a_broken_entry_is_skipped(tmp_path: Path) -> None:
     history = History(Files(), tmp_path / "history", limit=3)
     for number in range(5):
-        history.add(at=1.0, reason="changed", slurm_version="24.11.0", conf_path="/x", summary=str(number), disk={})
+        history.add(
+            at=1.0,
+            reason="changed",
+            slurm_version="24.11.0",
+            conf_path="/x",
+            summary=str(number),
+            disk={},
+            assignments={},
+        )
     assert [entry.number for entry in history.entries()] == [5, 4, 3]
     (tmp_path / "history" / "000004.json").write_text("{")
     assert [entry.number for entry in history.entries()] == [5, 3]

@@ -21,7 +21,7 @@ __all__ = ["watch"]
 # after a reconfigure.
 BACKFILL_SECONDS = 30.0
 BACKFILL = re.compile(r"\bbf_interval=(\d+)")
-MARGIN_SECONDS = 5.0
+MARGIN_SECONDS = 3.0
 POLL_SECONDS = 1.0
 
 

@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     world = world_of(arguments)
-    applied = roll_back(world, arguments.number)
-    for finding in applied.findings:
+    done = roll_back(world, arguments.number)
+    for finding in done.findings:
         world.log.finding(finding)
-    print(f"history entry {arguments.number} is in force; the agent is paused (`slurm-topology resume` lets it go on)")
+    print(f"{done.result}; the agent is paused (`slurm-topology resume` lets it go on)")
     return 0

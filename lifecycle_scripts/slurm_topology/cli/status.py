@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from slurm_topology.agent.status import Status, look
@@ -36,7 +37,7 @@ def as_text(status: Status) -> str:
         ("would do", f"{status.action} ({status.reason})"),
         ("in force", status.in_force),
         ("files", status.files),
-        ("written", status.written),
+        ("written", "\n           ".join(_written(status)) or "nothing is there"),
         ("yielding", f"until {when(status.yield_until)}" if status.yield_until else "no"),
         ("next look", status.next_look),
     ]
@@ -47,6 +48,13 @@ def as_text(status: Status) -> str:
     )
     passes = "\n".join(map(_pass, reversed(status.passes)))
     return f"{text}\nfindings\n{findings or '  none'}\nlast passes\n{passes or '  none yet'}"
+
+
+def _written(status: Status) -> Iterator[str]:
+    other = "another writer" + (" (HyperPod's topology manager runs here)" if status.manager_active else "")
+    for each in status.written:
+        said = f"{each.what} by {'the agent' if each.by_agent else other}"
+        yield said if each.at is None else f"{said}, {when(each.at)}"
 
 
 def _pass(each: dict[str, Any]) -> str:

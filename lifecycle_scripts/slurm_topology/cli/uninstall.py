@@ -10,10 +10,12 @@ from slurm_topology.agent.triggers import NOTIFIER
 from slurm_topology.agent.undo import end_interrupted, put_back_original
 from slurm_topology.agent.world import World
 from slurm_topology.cli._agent import add_settings, world_of
-from slurm_topology.core.errors import CommandError, SlurmTopologyError
+from slurm_topology.core.errors import ApplyError, CommandError, InputError, SlurmTopologyError
 from slurm_topology.core.model import Severity
 
 __all__ = ["add_arguments", "run"]
+
+KEEP = "takes it away and leaves the topology as it is"
 
 
 def _clear_triggers(world: World) -> None:
@@ -39,14 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
     installer = Installer(world.shell, world.files, arguments.prefix)
     stopped = installer.stop()
     try:
-        if arguments.keep_topology:
-            end_interrupted(world)
-        else:
-            world.log.event("topology", result=put_back_original(world))
-    except (SlurmTopologyError, OSError):
+        done = end_interrupted(world) if arguments.keep_topology else put_back_original(world)
+    except (SlurmTopologyError, OSError) as error:
         if stopped:
             installer.start()  # still here, so it goes on: nothing is worse than a topology that nobody keeps right
-        raise
+        if arguments.keep_topology:
+            raise
+        message = f"{error}. The agent stays. `slurm-topology uninstall --keep-topology` {KEEP}"
+        stage = getattr(error, "stage", "uninstall")
+        raise (InputError(message) if isinstance(error, InputError) else ApplyError(message, stage)) from error
+    world.log.event("topology", result=done.result)
+    for finding in done.findings:
+        world.log.finding(finding)
     _clear_triggers(world)
     installer.remove()
     world.log.event("uninstalled", state_kept_in=world.settings.state_folder)
