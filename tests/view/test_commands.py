@@ -67,6 +67,25 @@ def test_show_of_a_topology_file_with_states_and_jobs(say: Say, tmp_path: Path) 
     assert "not in this topology  1 node" in out
 
 
+@pytest.mark.parametrize(
+    ("sources", "warned"),
+    [((), False), (("--resource-config", P5), True), (("--cluster-nodes", "NODES"), True)],
+    ids=["none", "resource_config", "cluster nodes"],
+)
+def test_instances_are_missed_only_where_somebody_was_to_tell_them(
+    say: Say, tmp_path: Path, sources: tuple[str, ...], warned: bool
+) -> None:
+    """TOPO108, Slurm's nodes for which no instance is known."""
+    topology, nodes, listed = tmp_path / "topology.conf", tmp_path / "nodes.txt", tmp_path / "list.json"
+    topology.write_text("SwitchName=leaf Nodes=n[1-2]\n")
+    nodes.write_text("NodeName=n1 NodeAddr=10.9.9.1 State=IDLE\n\nNodeName=n2 NodeAddr=10.9.9.2 State=IDLE\n")
+    listed.write_text(json.dumps({"ClusterNodeSummaries": []}))
+    words = [str(listed) if word == "NODES" else word for word in sources]
+    code, out, _ = say("show", "--topology", str(topology), "--slurm-nodes", str(nodes), *words)
+    assert code == 0
+    assert ("TOPO108" in out) is warned
+
+
 def test_explain_from_files(say: Say, tmp_path: Path) -> None:
     topology = tmp_path / "topology.conf"
     names = [f"ip-10-1-0-[{start}-{start + 3}]" for start in (101, 105, 109, 113)]

@@ -4,13 +4,37 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from slurm_topology.core.choose import make_plan
-from slurm_topology.core.model import Capability, Group, NodeRole, Partition
-from slurm_topology.view import PlanPicture, draw, plan_picture, render_html, render_json, render_svg
+from slurm_topology.core.explain import NodeFacts, Snapshot
+from slurm_topology.core.model import (
+    Block,
+    Blocks,
+    Capability,
+    ClusterTopology,
+    Group,
+    NamedTopology,
+    NodeRole,
+    Partition,
+    Switch,
+    Tree,
+)
+from slurm_topology.view import (
+    Picture,
+    PlanPicture,
+    draw,
+    plan_picture,
+    render_dot,
+    render_html,
+    render_json,
+    render_mermaid,
+    render_svg,
+)
 from slurm_topology.view.html import hashed
 from slurm_topology.view.layout import grid_for, lay_out
 from view import samples
@@ -89,6 +113,46 @@ def test_equal_snapshots_give_equal_bytes() -> None:
     one, other = (draw(samples.tree(50)) for _ in range(2))
     for render in (render_html, render_svg, render_json):
         assert render(one) == render(other)
+
+
+def edges(text: str) -> int:
+    return text.count(" --> ")
+
+
+@pytest.mark.parametrize("size", [100, 10_000])
+def test_mermaid_stays_within_what_mermaid_draws(size: int) -> None:
+    """Its defaults: 500 edges, 50,000 characters; every node is counted in some box all the same."""
+    snapshot = samples.tree(size)
+    text = render_mermaid(draw(snapshot))
+    assert edges(text) <= 500
+    assert len(text) <= 50_000
+    assert ("below it, not drawn" in text) is (size > 5_000)
+    assert f"{size} nodes" in text
+    assert edges(render_dot(draw(snapshot)).replace("->", "-->")) == len(draw(snapshot).drawings[0].units) - 1
+
+
+def test_mermaid_of_hundreds_of_roots_says_how_many_it_leaves_out() -> None:
+    switches = tuple(Switch(f"leaf-{'x' * 60}-{index}", (), (f"n{index}",)) for index in range(900))
+    text = render_mermaid(draw(Snapshot(ClusterTopology((NamedTopology("t", Tree(switches), True),)))))
+    assert len(text) <= 50_000
+    (left_out,) = re.findall(r'"(\d+) more, not drawn"', text)
+    assert text.count("leaf-x") == 900 - int(left_out) > 100
+
+
+@pytest.mark.parametrize("form", [render_json, render_html, render_dot, render_mermaid], ids=lambda each: each.__name__)
+def test_nodes_come_in_the_order_of_their_numbers(form: Callable[[Picture], str]) -> None:
+    """As people look for them, whatever order the file or the plan has: n4 before n10, n10 before x."""
+    names = [f"ip-10-1-{third}-{fourth}" for third in (2, 10) for fourth in (*range(4, 12), 101)]
+    block = Block("us", tuple(sorted(names)))
+    nodes = {name: NodeFacts(name) for name in sorted(names, reverse=True)}
+    snapshot = Snapshot(ClusterTopology((NamedTopology("b", Blocks((18,), (block,)), True),)), nodes)
+    picture = draw(snapshot)
+    assert list(picture.nodes) == list(picture.drawings[0].units[0].nodes) == names
+    text = form(picture)
+    if form is render_json:
+        document = json.loads(text)
+        assert list(document["nodes"]) == document["topologies"][0]["blocks"][0]["nodes"] == names
+    assert text == form(draw(replace(snapshot, nodes=dict(reversed(nodes.items())))))
 
 
 # ---- plans

@@ -27,6 +27,9 @@ from ._files import read_json, read_json_or_text
 
 __all__ = ["Sources", "add_source_options", "add_wish_options", "read_sources", "wished_sizes"]
 
+_NO_INSTANCE = "TOPO108"  # the finding about Slurm's nodes for which no instance is known
+_INSTANCE_SOURCES = ("resource_config", "cluster_nodes", "instance_topology")
+
 Value = TypeVar("Value")
 
 
@@ -87,6 +90,8 @@ def read_sources(arguments: argparse.Namespace) -> Sources:
         ec2_types=_read(arguments, "instance_types", lambda path: read_ec2_types(read_json(path))),
     )
     kind = (plan.wanted if plan else None) if arguments.kind == "auto" else TopologyKind(arguments.kind)
+    if not any(getattr(arguments, source, None) for source in _INSTANCE_SOURCES):
+        findings = tuple(finding for finding in findings if finding.id != _NO_INSTANCE)  # nobody was asked for any
     strict = tuple(sorted(_stricter(finding) for finding in findings))
     return Sources(merged, strict, kind, sizes or (plan.block_sizes if plan else ()))
 

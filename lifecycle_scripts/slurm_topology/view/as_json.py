@@ -19,7 +19,7 @@ def render(picture: Picture) -> str:
         "cluster": picture.title,
         "facts": dict(picture.facts),
         "topologies": [_topology(drawing) for drawing in picture.drawings],
-        "nodes": {name: _node(facts) for name, facts in sorted(picture.nodes.items())},
+        "nodes": {name: _node(facts) for name, facts in picture.nodes.items()},
         "jobs": [_job(drawn) for drawn in picture.jobs],
         "findings": [
             {

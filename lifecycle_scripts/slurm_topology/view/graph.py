@@ -19,6 +19,8 @@ __all__ = ["render_dot", "render_mermaid"]
 
 _SHAPES = {UnitKind.ZONE: "tab", UnitKind.SWITCH: "box3d", UnitKind.AGGREGATE: "folder", UnitKind.OUTSIDE: "octagon"}
 _LONGEST_LIST = 60
+# Mermaid's defaults (maxEdges, maxTextSize): beyond them it draws an error instead of the chart
+_MERMAID_EDGES, _MERMAID_LETTERS = 500, 50_000
 
 
 def render_dot(picture: Picture) -> str:
@@ -39,15 +41,48 @@ def render_dot(picture: Picture) -> str:
 
 
 def render_mermaid(picture: Picture) -> str:
-    """A flowchart for Markdown pages; GitHub draws up to about 500 boxes."""
-    lines = ["flowchart TB"]
+    """A flowchart for Markdown pages, within what Mermaid draws by default: levels that are too much for it are folded
+    into the boxes above them, which then say what they hold."""
+    units = [unit for drawing in picture.drawings for unit in drawing.units]
+    boxes = len(units)
+    for depth in range(max((unit.depth for unit in units), default=0), -1, -1):
+        text = _mermaid(picture, depth, boxes)
+        if _mermaid_draws(text):
+            return text
+    while not _mermaid_draws(text) and boxes > 1:  # hundreds of roots: nothing to fold them into
+        boxes //= 2
+        text = _mermaid(picture, 0, boxes)
+    return text
+
+
+def _mermaid_draws(text: str) -> bool:
+    return len(text) <= _MERMAID_LETTERS and text.count(" --> ") <= _MERMAID_EDGES
+
+
+def _mermaid(picture: Picture, depth: int, most_boxes: int) -> str:
+    """Units down to ``depth``, at most ``most_boxes`` of all topologies together."""
+    lines, room = ["flowchart TB"], most_boxes
     for number, drawing in enumerate(picture.drawings):
+        shown = [(index, unit) for index, unit in enumerate(drawing.units) if unit.depth <= depth]
+        drawn, left_out = shown[:room], len(shown[room:])
+        room -= len(drawn)
         lines.append(f'  subgraph T{number}["{_entities(_title(drawing))}"]')
-        for index, unit in enumerate(drawing.units):
-            lines.append(f'    t{number}u{index}["{"<br/>".join(map(_entities, _label(unit)))}"]')
-        lines += [f"    t{number}u{unit.parent} --> t{number}u{index}" for index, unit in _with_parent(drawing)]
+        for index, unit in drawn:
+            label = [*_label(unit), *_folded(drawing, index, depth)]
+            lines.append(f'    t{number}u{index}["{"<br/>".join(map(_entities, label))}"]')
+        lines += [f'    t{number}rest["{left_out:,} more, not drawn"]'] if left_out else []
+        lines += [
+            f"    t{number}u{unit.parent} --> t{number}u{index}" for index, unit in drawn if unit.parent is not None
+        ]
         lines.append("  end")
     return "\n".join(lines) + "\n"
+
+
+def _folded(drawing: Drawing, index: int, depth: int) -> Iterator[str]:
+    """What a box of the last level that is drawn holds."""
+    unit = drawing.units[index]
+    if unit.children and unit.depth == depth:
+        yield f"{len(unit.children)} below it, not drawn"
 
 
 def _with_parent(drawing: Drawing) -> Iterator[tuple[int, DrawnUnit]]:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 from slurm_topology.core.explain import Context, Forest, Job, JobPhase, NodeFacts, NodeState, Score, Snapshot, score
 from slurm_topology.core.model import Blocks, Finding, NamedTopology, TopologyKind
 
+from .order import as_people_count
+
 __all__ = ["Drawing", "DrawnJob", "DrawnUnit", "Picture", "UnitKind", "draw"]
 
 
@@ -74,7 +76,8 @@ class DrawnJob(NamedTuple):
 
 @dataclass(frozen=True)
 class Picture:
-    """All that is drawn. ``facts`` are label and value pairs for the head line."""
+    """All that is drawn. ``facts`` are label and value pairs for the head line; ``nodes`` are in people's order, and
+    so are those of each unit."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -98,6 +101,7 @@ def draw(snapshot: Snapshot) -> Picture:
     for topology in topologies:
         for name in context.forest_of(topology).leaf_of:
             nodes.setdefault(name, NodeFacts(name))
+    nodes = {name: nodes[name] for name in sorted(nodes, key=as_people_count)}
     return Picture(
         title=snapshot.cluster or "Slurm cluster",
         facts=tuple(_facts(snapshot, len(nodes))),
@@ -186,11 +190,12 @@ class _Boxes:
 
     def __init__(self, nodes: Mapping[str, NodeFacts]) -> None:
         self._nodes = nodes
+        self._places = {name: place for place, name in enumerate(nodes)}
         self._rows: list[tuple[str, UnitKind, int | None, int, tuple[str, ...]]] = []
 
     def add(self, name: str, kind: UnitKind, parent: int | None, nodes: tuple[str, ...]) -> int:
         depth = 0 if parent is None else self._rows[parent][3] + 1
-        self._rows.append((name, kind, parent, depth, nodes))
+        self._rows.append((name, kind, parent, depth, tuple(sorted(nodes, key=self._places.__getitem__))))
         return len(self._rows) - 1
 
     def add_tree(self, forest: Forest, root: int, outer: int | None) -> None:
