@@ -152,7 +152,7 @@ def allow_instance(role: iam.IRole, scope: InstanceScope) -> list[Statement]:
 
 
 def allow_agent(role: iam.IRole) -> list[Statement]:
-    """What the topology agent on the controller asks (an instance's zone) and reports.
+    """What the topology agent on the controller asks (an instance's zone, and its place) and reports.
 
     It also reads the plan in force, below the lifecycle prefix, as every instance may.
     """
@@ -163,6 +163,8 @@ def allow_agent(role: iam.IRole) -> list[Statement]:
     return _allow(
         role,
         Statement("AgentCluster", ("sagemaker:DescribeClusterNode",), [clusters], why=not_yet),
+        # the last source: for instances that neither HyperPod's labels nor SageMaker place
+        Statement("AgentNetwork", ("ec2:DescribeInstanceTopology",), ["*"], why=_DESCRIBES_ALL),
         Statement("AgentMetrics", ("cloudwatch:PutMetricData",), ["*"], namespace, why=no_resource),
     )
 

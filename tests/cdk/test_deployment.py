@@ -209,7 +209,7 @@ def test_users_of_the_cluster_get_nothing_that_only_the_agent_needs() -> None:
     stack = new_stack()
     new_cluster(stack)
     nodes, controllers = statements(stack, "ExecutionRole"), statements(stack, "ControllerRole")
-    assert set(controllers) - set(nodes) == {"AgentCluster", "AgentMetrics"}
+    assert set(controllers) - set(nodes) == {"AgentCluster", "AgentMetrics", "AgentNetwork"}
     assert controllers["AgentCluster"]["Action"] == "sagemaker:DescribeClusterNode"
     assert set(nodes) == {
         "DescribeVpc",

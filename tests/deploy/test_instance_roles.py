@@ -40,6 +40,12 @@ def ask_for_a_zone(training: Training, client: Clients) -> None:
     assert answers[node]["NodeDetails"]["Placement"]["AvailabilityZoneId"]
 
 
+def ask_for_a_place(training: Training, client: Clients) -> None:
+    groups = training.cloud.resource_config(training.output("Arn"))["InstanceGroups"]
+    node = next(one["InstanceId"] for group in groups for one in group["Instances"] or ())
+    aws.describe_instance_topology(client("ec2"), [node], ONCE)  # HyperPod's instances may be in no account of ours
+
+
 def report_metrics(training: Training, client: Clients) -> None:
     points = [{"MetricName": "Passes", "Value": 1.0}]
     aws.put_metric_data(client("cloudwatch"), metric_names.NAMESPACE, points, ONCE)
@@ -62,6 +68,7 @@ GRANTS = [
     Grant("ControllerRole", "ListLifecycleFiles", "s3:ListBucket", list_lifecycle_files),
     Grant("ControllerRole", "LifecycleFiles", "s3:GetObject", get_lifecycle_file),
     Grant("ControllerRole", "AgentCluster", "sagemaker:DescribeClusterNode", ask_for_a_zone),
+    Grant("ControllerRole", "AgentNetwork", "ec2:DescribeInstanceTopology", ask_for_a_place),
     Grant("ExecutionRole", "ListLifecycleFiles", "s3:ListBucket", list_lifecycle_files),
     Grant("ExecutionRole", "LifecycleFiles", "s3:GetObject", get_lifecycle_file),
 ]
