@@ -10,7 +10,7 @@ from constructs import Construct, IValidation
 
 from slurm_topology.core.model import Finding, Plan, Severity
 
-from .validation import as_text
+from ._rules import as_text
 
 __all__ = ["annotation_id", "report"]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from slurm_topology.core.model import Capability, Finding
 
 from ._rules import error, plural, warning
-from ._spec import ClusterSpec, SubnetSpec, facts
+from ._spec import Claim, ClusterSpec, SubnetSpec, facts
 from ._tokens import known_number, known_text
 from .instance_group import ComputeGroup, InstanceGroup, InterfaceType
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "node_claims"]
 
 _MOST_SUBNETS = 16  # Subnets of VpcConfig
 _MOST_SECURITY_GROUPS = 5  # VpcSecurityGroupIds
@@ -28,7 +28,7 @@ def number_of_subnets(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def number_of_security_groups(spec: ClusterSpec) -> Iterator[Finding]:
-    counts = [("", spec.network.security_group_count)]
+    counts = [("", len(spec.network.security_groups))]
     counts += [(group.name, len(group.security_groups)) for group in spec.groups]
     for name, count in counts:
         if count > _MOST_SECURITY_GROUPS:
@@ -38,21 +38,33 @@ def number_of_security_groups(spec: ClusterSpec) -> Iterator[Finding]:
 
 
 def room_for_nodes(spec: ClusterSpec) -> Iterator[Finding]:
-    """Each network card of a Slurm node takes an address: a P5 instance 32 (HyperPod's prerequisites)."""
-    users: dict[tuple[SubnetSpec, ...], list[InstanceGroup]] = defaultdict(list)
-    for index, group in enumerate(spec.groups):
-        users[spec.network.subnets_of(index)].append(group)
-    for subnets, groups in users.items():
+    """Each network card of a Slurm node takes an address: a P5 instance 32 (HyperPod's prerequisites).
+
+    Whoever may be put into some subnets only has to fit there, beside all who may be put nowhere else.
+    """
+    own, others = node_claims(spec), (*spec.network.claims, *spec.network.new_file_systems)
+    for subnets in dict.fromkeys(claim.subnets for claim in own if claim.subnets):
         room = _addresses(subnets)
-        needed = sum(_addresses_needed(group) for group in groups)
-        if room is not None and needed > room:
+        nodes = [claim for claim in own if set(claim.subnets) <= set(subnets)]
+        beside = [claim for claim in others if set(claim.subnets) <= set(subnets)]
+        needed, taken = (sum(claim.addresses for claim in claims) for claims in (nodes, beside))
+        if room is not None and needed + taken > room:
+            besides = f" beside the {taken} of {', '.join(claim.user for claim in beside)}" if taken else ""
             yield error(
                 "HPS062",
-                ", ".join(group.name for group in groups),
-                f"these groups need {needed} addresses, one for each network card; "
+                ", ".join(claim.user for claim in nodes),
+                f"these groups need {needed} addresses, one for each network card{besides}; "
                 f"got {room} in {', '.join(subnet.name for subnet in subnets)}",
                 "Use larger subnets (a new network: cidr), or InterfaceType.EFA_ONLY.",
             )
+
+
+def node_claims(spec: ClusterSpec) -> tuple[Claim, ...]:
+    """Addresses of each group's nodes, in the order of the groups; 0 where the count is not known."""
+    return tuple(
+        Claim(group.name, spec.network.subnets_of(index), _addresses_needed(group))
+        for index, group in enumerate(spec.groups)
+    )
 
 
 def one_zone_for_efa(spec: ClusterSpec) -> Iterator[Finding]:
@@ -93,6 +105,17 @@ def closed_egress(spec: ClusterSpec) -> Iterator[Finding]:
             "EFA health checks can fail when a security group lets everything out; got one that does",
             "Make it with allow_all_outbound=False and allow all traffic to itself.",
         )
+
+
+def reach_each_other(spec: ClusterSpec) -> Iterator[Finding]:
+    for group, ids in zip(spec.groups, spec.network.group_security_groups, strict=True):
+        if ids and not set(ids) & set(spec.network.security_groups):
+            yield warning(
+                "HPS067",
+                group.name,
+                "nodes reach the controller and new file systems by the cluster's security groups; got others alone",
+                "Add network.security_groups to the group's, or let all traffic through between them, both ways.",
+            )
 
 
 def _subnets_by_user(spec: ClusterSpec) -> Iterator[tuple[str, Sequence[SubnetSpec]]]:
@@ -137,4 +160,5 @@ RULES: tuple[Callable[[ClusterSpec], Iterator[Finding]], ...] = (
     one_zone_for_efa,
     one_zone_for_a_partition,
     closed_egress,
+    reach_each_other,
 )

@@ -10,9 +10,9 @@ import importlib
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import KW_ONLY, fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from slurm_topology.core.model import Finding
@@ -67,7 +67,7 @@ def _wrong(path: str, value: object, kind: Any) -> Iterator[_Wrong]:
                 yield from _wrong(f"{path}[{index}]", element, options[0])
     elif not _is(value, kind):
         yield _Wrong(path, kind, value)
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, type):
         hints = _hints(type(value))
         for field in fields(value):
             yield from _wrong(f"{path}.{field.name}", getattr(value, field.name), hints[field.name])
@@ -97,14 +97,15 @@ def _implements(value: object, interface: Any) -> bool:
     return all(hasattr(type(value), name) for name in names)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hints(described: Any) -> dict[str, Any]:
     """Annotations of a function or a class, as types."""
+    names: dict[str, Any] = {"KW_ONLY": type(KW_ONLY)}  # Python 3.10 refuses an annotation that is no type
     try:
-        return typing.get_type_hints(described)
+        return typing.get_type_hints(described, localns=names)
     except NameError as missing:  # imported for type checkers alone, because it is slow: aws_rds
         module = importlib.import_module(f"aws_cdk.aws_{missing.name}")
-        return typing.get_type_hints(described, localns={str(missing.name): module})
+        return typing.get_type_hints(described, localns={**names, str(missing.name): module})
 
 
 def _subject(path: str, argument: str, value: object) -> tuple[str, str]:
@@ -124,7 +125,7 @@ def _words(kind: Any) -> str:
         return f"a list, each element {_words(options[0])}"
     if isinstance(kind, type) and issubclass(kind, Enum) and len(kind) <= 8:
         return " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
-    return _WORDS.get(kind, kind.__name__)
+    return _WORDS.get(kind) or str(kind.__name__)
 
 
 def _shown(value: object) -> str:
@@ -137,7 +138,10 @@ def _shown(value: object) -> str:
 
 
 def _remedy(wrong: _Wrong) -> str:
-    for option in typing.get_args(wrong.kind) or (wrong.kind,):
+    options = typing.get_args(wrong.kind) or (wrong.kind,)
+    if typing.get_origin(wrong.kind) is Sequence and not any(_wrong("", wrong.value, options[0])):
+        return "Put it into a list."
+    for option in options:
         if isinstance(option, type) and issubclass(option, Enum) and not isinstance(wrong.value, type):
             for member in option:
                 if wrong.value == member.value:

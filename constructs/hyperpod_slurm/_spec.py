@@ -14,7 +14,7 @@ from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrateg
 from .storage import Mount, SharedStorage
 from .topology import Topology
 
-__all__ = ["AccountingSpec", "ClusterSpec", "NetworkSpec", "SubnetSpec", "facts", "files_below"]
+__all__ = ["AccountingSpec", "Claim", "ClusterSpec", "NetworkSpec", "SubnetSpec", "facts", "files_below"]
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,25 @@ class SubnetSpec:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """Addresses that somebody takes in any of these subnets."""
+
+    user: str  # for messages
+    subnets: tuple[SubnetSpec, ...]
+    addresses: int
+
+
+@dataclass(frozen=True)
 class NetworkSpec:
     """Where the nodes sit, as far as it is known at synth."""
 
     subnets: tuple[SubnetSpec, ...]
-    security_group_count: int
-    open_security_groups: tuple[str, ...]  # those that were brought and let everything out
+    security_groups: tuple[str, ...]  # ids, of the cluster
+    open_security_groups: tuple[str, ...]  # those that were brought, for the cluster or a group, and let everything out
     group_subnets: tuple[tuple[SubnetSpec, ...], ...]  # of each group; empty: the cluster's
+    group_security_groups: tuple[tuple[str, ...], ...]  # ids, of each group; empty: the cluster's
+    claims: tuple[Claim, ...] = ()  # of endpoints and of clusters made before in the same network
+    new_file_systems: tuple[Claim, ...] = ()
 
     def subnets_of(self, index: int) -> tuple[SubnetSpec, ...]:
         """Those of the group at that place of the list."""

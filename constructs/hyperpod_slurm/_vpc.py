@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 from functools import cached_property
 
-from aws_cdk import Fn, RemovalPolicy, Tags
+import jsii
+from aws_cdk import Fn, IStableStringProducer, Lazy, RemovalPolicy, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -16,15 +17,17 @@ __all__ = ["NewVpc"]
 
 # Compute gets the first half: 32,763 addresses of a /16, enough for 1,023 P5 instances with 32 addresses each.
 _COMPUTE_BITS = 1
-# The NAT gateway gets the last /24 of a /16; databases two /28, before it and in zones of their own.
+# The NAT gateway gets the last /24 of a /16; databases two /28, before it and in zones of their own. AWS has no smaller
+# subnet than a /28 (VPC user guide, "Subnet CIDR blocks").
 _PUBLIC_BITS = 8
-_DATABASE_BITS = 12
+_SMALLEST_PREFIX = 28
 
 
 class NewVpc:
     """The VPC's resources, made in ``scope``.
 
-    ``zone`` is a zone's name, ``zone_id`` its id; without both it is the region's first.
+    ``cidr`` is one that `block_fits` takes. ``zone`` is a zone's name, ``zone_id`` its id; without both it is the
+    region's first.
     """
 
     def __init__(
@@ -32,11 +35,11 @@ class NewVpc:
     ) -> None:
         self._scope = scope
         self._block = ipaddress.IPv4Network(cidr)
-        self._zone = zone or Fn.select(0, Fn.get_azs())
         self._zone_id = zone_id
+        self._zone = zone or (Lazy.string(_ZoneOf(self)) if zone_id else Fn.select(0, Fn.get_azs()))
         self._resource = ec2.CfnVPC(scope, "Vpc", cidr_block=cidr, enable_dns_hostnames=True, enable_dns_support=True)
         Tags.of(self._resource).add("Name", scope.node.path)
-        self.compute_cidr = self._part(_COMPUTE_BITS, 0)
+        self.compute_cidr = self._subnet_cidr(self._block.prefixlen + _COMPUTE_BITS, 0)
         self.subnet = ec2.PrivateSubnet(
             scope,
             "Compute",
@@ -65,10 +68,11 @@ class NewVpc:
 
     def database_subnets(self) -> list[ec2.ISubnet]:
         """Two subnets in the region's first two zones, without a way out."""
-        before_public = 2**_DATABASE_BITS - 2 ** (_DATABASE_BITS - _PUBLIC_BITS)
-        return [self._database_subnet(index, before_public - 2 + index) for index in range(2)]
+        before_public = self._block.num_addresses - 2 ** (32 - self._public_prefix)
+        size = 2 ** (32 - _SMALLEST_PREFIX)
+        return [self._database_subnet(index, before_public - (2 - index) * size) for index in range(2)]
 
-    def _database_subnet(self, index: int, part: int) -> ec2.ISubnet:
+    def _database_subnet(self, index: int, start: int) -> ec2.ISubnet:
         name = f"Database{index + 1}"
         made = self._scope.node.try_find_child(name)
         if isinstance(made, ec2.PrivateSubnet):
@@ -77,22 +81,24 @@ class NewVpc:
             self._scope,
             name,
             availability_zone=Fn.select(index, Fn.get_azs()),
-            cidr_block=self._part(_DATABASE_BITS, part),
+            cidr_block=self._subnet_cidr(_SMALLEST_PREFIX, start),
             vpc_id=self._resource.ref,
         )
 
-    def _part(self, bits: int, index: int) -> str:
-        """The ``index``-th of the 2^``bits`` equal parts of the VPC's block."""
-        prefix = self._block.prefixlen + bits
-        start = int(self._block.network_address) + index * 2 ** (32 - prefix)
-        return f"{ipaddress.IPv4Address(start)}/{prefix}"
+    @property
+    def _public_prefix(self) -> int:
+        return min(self._block.prefixlen + _PUBLIC_BITS, _SMALLEST_PREFIX)
+
+    def _subnet_cidr(self, prefix: int, start: int) -> str:
+        """The block of that prefix length whose first address is the ``start``-th of the VPC's."""
+        return f"{self._block[start]}/{prefix}"
 
     def _open_to_internet(self) -> None:
         public = ec2.PublicSubnet(
             self._scope,
             "Public",
             availability_zone=self._zone,
-            cidr_block=self._part(_PUBLIC_BITS, 2**_PUBLIC_BITS - 1),
+            cidr_block=self._subnet_cidr(self._public_prefix, -(2 ** (32 - self._public_prefix))),
             vpc_id=self._resource.ref,
         )
         self._finish(public)
@@ -124,3 +130,16 @@ class NewVpc:
         if self._zone_id is not None and isinstance(resource, ec2.CfnSubnet):
             resource.availability_zone = None
             resource.availability_zone_id = self._zone_id
+
+
+@jsii.implements(IStableStringProducer)
+class _ZoneOf:
+    """The name of the zone that a VPC's subnet was put into by the zone's id: CloudFormation knows it."""
+
+    def __init__(self, vpc: NewVpc) -> None:
+        self._vpc = vpc
+
+    def produce(self) -> str:
+        resource = self._vpc.subnet.node.default_child
+        assert isinstance(resource, ec2.CfnSubnet)  # noqa: S101 - a subnet's resource
+        return resource.attr_availability_zone

@@ -20,16 +20,18 @@ from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
 from ._handler import Handler, HandlerOptions
 from ._nag import acknowledge
+from ._network_spec import brought_security_groups, claim_addresses, network_spec
 from ._picture import draw_at_synth
 from ._plan import synth_groups, synth_plan
 from ._report import report
 from ._roles import make_roles
+from ._rules_security_groups import check_at_synth
 from ._rules_types import expect_types
-from ._spec import AccountingSpec, ClusterSpec, NetworkSpec, SubnetSpec, files_below
+from ._spec import AccountingSpec, ClusterSpec, files_below
 from .accounting import Accounting, AccountingDatabase
 from .instance_group import InstanceGroup
 from .lifecycle import Lifecycle
-from .network import ClusterNetwork, subnet_cidr, subnet_zone
+from .network import ClusterNetwork
 from .provisioning import NodeProvisioningMode, NodeRecovery, SlurmConfigStrategy
 from .storage import SharedStorage
 from .topology import Topology
@@ -122,7 +124,7 @@ class SlurmCluster(ClusterBase):
         self._spec = ClusterSpec(
             groups=self.instance_groups,
             cluster_name=cluster_name,
-            network=_network_spec(self.network, self.instance_groups),
+            network=network_spec(self.network, self.instance_groups, shared_storage),
             shared_storage=tuple(shared_storage),
             shared_mounts=self._mounts,
             mode=node_provisioning_mode,
@@ -135,8 +137,10 @@ class SlurmCluster(ClusterBase):
             topology=topology or Topology.auto(),
             slurm_version=slurm_version,
         )
+        claim_addresses(self, self.network, self._spec)
         self.topology_plan: Plan | None = synth_plan(self._spec)
         report(self, validate(self._spec), self.topology_plan)
+        check_at_synth(self, brought_security_groups(self.network, self.instance_groups))
         groups = synth_groups(self._spec)
         if self.topology_plan is not None and groups is not None:
             draw_at_synth(self, self.topology_plan, groups)
@@ -186,6 +190,12 @@ class SlurmCluster(ClusterBase):
             execution_role=execution_role,
             controller_role=controller_role,
         )
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The nodes' security groups, those of single groups included."""
+        every = [*self.security_groups, *(one for group in self.instance_groups for one in group.security_groups)]
+        return ec2.Connections(security_groups=list({one.node.path: one for one in every}.values()))
 
     def _instance_scope(self) -> permissions.InstanceScope:
         subnets = [*self.network.subnets, *(subnet for group in self.instance_groups for subnet in group.subnets)]
@@ -256,29 +266,6 @@ class SlurmCluster(ClusterBase):
             "InitialTopologySummary": initial.get_att_string("Summary"),
         }.items():
             CfnOutput(self, name, value=value)
-
-
-def _network_spec(network: ClusterNetwork, groups: Sequence[InstanceGroup]) -> NetworkSpec:
-    return NetworkSpec(
-        subnets=_subnet_specs(network.subnets, network.subnet_cidrs),
-        security_group_count=len(network.security_groups),
-        open_security_groups=_open_groups(network.security_groups),
-        group_subnets=tuple(_subnet_specs(group.subnets) for group in groups),
-    )
-
-
-def _subnet_specs(subnets: Sequence[ec2.ISubnet], cidrs: Sequence[str | None] | None = None) -> tuple[SubnetSpec, ...]:
-    known = cidrs if cidrs is not None else [subnet_cidr(subnet) for subnet in subnets]
-    return tuple(
-        SubnetSpec(subnet.node.path, subnet_zone(subnet), cidr) for subnet, cidr in zip(subnets, known, strict=True)
-    )
-
-
-def _open_groups(groups: Sequence[ec2.ISecurityGroup]) -> tuple[str, ...]:
-    """Those made in this app that let everything out; of imported ones nobody knows."""
-    return tuple(
-        group.node.path for group in groups if isinstance(group, ec2.SecurityGroup) and group.allow_all_outbound
-    )
 
 
 def _accounting_spec(database: AccountingDatabase | None) -> AccountingSpec | None:

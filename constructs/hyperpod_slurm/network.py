@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import jsii
 from aws_cdk import aws_ec2 as ec2
@@ -10,12 +11,19 @@ from constructs import Construct
 
 from . import _security_group, permissions
 from ._handler import Handler, HandlerOptions
+from ._report import report
+from ._rules_types import expect_types
+from ._rules_vpc import block_fits
 from ._vpc import NewVpc
+
+if TYPE_CHECKING:
+    from ._spec import Claim
 
 __all__ = ["ClusterNetwork", "subnet_cidr", "subnet_zone"]
 
 # What nodes call: lifecycle logs and Session Manager (HyperPod itself), and the APIs that the topology agent asks.
 _ENDPOINTS = ("logs", "ssm", "ssmmessages", "ec2messages", "sagemaker.api", "monitoring", "sts")
+_BLOCK = "10.0.0.0/16"
 _S3 = ec2.GatewayVpcEndpointAwsService.S3
 _PURPOSE = "Finds the prefix list of S3 for the network of a HyperPod Slurm cluster during deployments"
 
@@ -45,7 +53,7 @@ class ClusterNetwork(Construct):
         vpc: ec2.IVpc | None = None,
         subnets: Sequence[ec2.ISubnet] = (),
         security_groups: Sequence[ec2.ISecurityGroup] = (),
-        cidr: str = "10.0.0.0/16",
+        cidr: str | None = None,
         availability_zone: str | None = None,
         availability_zone_id: str | None = None,
         internet_access: bool = False,
@@ -59,7 +67,7 @@ class ClusterNetwork(Construct):
         :param vpc: default: a new VPC.
         :param subnets: of ``vpc``, for the nodes; default: the first of its private subnets.
         :param security_groups: of the nodes, 1 to 5; each must allow all traffic to itself. Default: a new one.
-        :param cidr: of the new VPC.
+        :param cidr: of the new VPC, /16 to /25, half of it for nodes; default: 10.0.0.0/16.
         :param availability_zone: of the new subnet, such as ``us-west-2d``; default: the first zone of the region.
         :param availability_zone_id: the same by its id, such as ``usw2-az4``: training plans name zones so.
         :param internet_access: adds a NAT gateway to the new VPC, and lets nodes reach the internet by HTTP and HTTPS.
@@ -69,19 +77,29 @@ class ClusterNetwork(Construct):
         :param owner_account: of a ``vpc`` that another account shares with this one; default: this account.
         :param handler: settings of that Lambda function of the network's own.
         """
+        expect_types(ClusterNetwork.__init__, locals())
         super().__init__(scope, id)
+        zones = {"availability_zone": availability_zone, "availability_zone_id": availability_zone_id}
         if vpc is None:
             _refuse("a vpc of your own", subnets=subnets, owner_account=owner_account)
         else:
-            new = {"availability_zone": availability_zone, "availability_zone_id": availability_zone_id}
-            _refuse("a new VPC, got a vpc of your own", **new, internet_access=internet_access)
+            _refuse("a new VPC, got a vpc of your own", **zones, internet_access=internet_access, cidr=cidr)
+        if availability_zone and availability_zone_id:
+            got = f"{availability_zone} and {availability_zone_id}"
+            raise ValueError(f"a zone is named by availability_zone or by availability_zone_id; got both: {got}")
         finds_s3 = vpc is None and not (internet_access or s3_prefix_list_id or security_groups)
         if not finds_s3:
             _refuse("a new VPC that has to find S3's prefix list", handler=handler)
         self.owner_account = owner_account
+        self.has_own_security_groups = bool(security_groups)
+        self.claims: list[Claim] = []
+        self.endpoint_count = 0
         self._made: NewVpc | None = None
         if vpc is None:
-            self._made = NewVpc(self, cidr, availability_zone, availability_zone_id, internet_access)
+            wrong = [] if cidr is None else list(block_fits(cidr))
+            report(self, wrong, None)
+            block = _BLOCK if cidr is None or wrong else cidr
+            self._made = NewVpc(self, block, availability_zone, availability_zone_id, internet_access)
             vpc, subnets = self._made.vpc, [self._made.subnet]
         self.vpc = vpc
         self.subnets: Sequence[ec2.ISubnet] = list(subnets) or _first_private(vpc)
@@ -125,6 +143,7 @@ class ClusterNetwork(Construct):
             security_groups=list(self.security_groups),  # they allow all traffic among their members
             subnets=ec2.SubnetSelection(subnets=list(self.subnets)),
         )
+        self.endpoint_count += 1
 
     def database_subnets(self) -> ec2.SubnetSelection:
         """Subnets in two zones: new ones in a new VPC, the private ones of a VPC that was brought."""
@@ -148,8 +167,8 @@ def _refuse(needed: str, **given: object) -> None:
 
 
 def _first_private(vpc: ec2.IVpc) -> list[ec2.ISubnet]:
-    """One subnet, so that all nodes share a zone: HyperPod picks any of those it is given."""
-    return [(vpc.private_subnets or vpc.isolated_subnets or vpc.public_subnets)[0]]
+    """One subnet, so that all nodes share a zone: HyperPod picks any it is given. Without any: none (HPS060)."""
+    return [*(vpc.private_subnets or vpc.isolated_subnets or vpc.public_subnets)][:1]
 
 
 def subnet_cidr(subnet: ec2.ISubnet) -> str | None:

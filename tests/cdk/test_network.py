@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import Size, Stack
 from aws_cdk import aws_ec2 as ec2
 
 from cdk.apps import (
@@ -24,7 +24,7 @@ from cdk.apps import (
     resources_of,
     template_of,
 )
-from hyperpod_slurm import ClusterNetwork, HandlerOptions, SlurmCluster
+from hyperpod_slurm import ClusterNetwork, HandlerOptions, NewDatabase, SlurmCluster
 from slurm_topology.aws_lambda.properties import S3PrefixListProperties
 
 
@@ -179,6 +179,33 @@ def test_a_zone_by_name_or_by_id() -> None:
     assert "AvailabilityZone" not in by_id
 
 
+def test_a_zone_that_was_named_by_its_id_is_known_to_cloudformation() -> None:
+    """What asks the subnet for its zone, such as a volume beside it, gets that of the subnet, not the first one."""
+    stack = new_stack()
+    (subnet,) = ClusterNetwork(stack, "Network", availability_zone_id="usw2-az4", internet_access=True).subnets
+    ec2.Volume(stack, "Volume", availability_zone=subnet.availability_zone, size=Size.gibibytes(1))
+    zone = properties_of(stack, "AWS::EC2::Volume")["AvailabilityZone"]
+    name = next(name for name in resources_of(stack, "AWS::EC2::Subnet") if "Compute" in name)
+    assert zone == {"Fn::GetAtt": [name, "AvailabilityZone"]}
+
+
+@pytest.mark.parametrize("prefix", range(16, 26))
+def test_every_size_of_vpc_makes_subnets_that_aws_takes(prefix: int) -> None:
+    """/16 to /28, inside the VPC, none over another; nodes get half of it (VPC user guide, "Subnet CIDR blocks")."""
+    stack = new_stack()
+    network = ClusterNetwork(stack, "Network", cidr=f"10.64.0.0/{prefix}", internet_access=True)
+    new_cluster(stack, controller(), network=network, accounting=NewDatabase())
+    block = ipaddress.IPv4Network(properties_of(stack, "AWS::EC2::VPC")["CidrBlock"])
+    found = [
+        ipaddress.IPv4Network(one["Properties"]["CidrBlock"])
+        for one in resources_of(stack, "AWS::EC2::Subnet").values()
+    ]
+    assert len(found) == 4
+    assert all(16 <= one.prefixlen <= 28 and one.subnet_of(block) for one in found)
+    assert not any(one.overlaps(other) for one in found for other in found if one is not other)
+    assert max(one.num_addresses for one in found) * 2 == block.num_addresses
+
+
 def test_no_look_ups_in_a_stack_with_an_environment() -> None:
     """`ec2.Vpc` would ask the account for its zones, so that synth needed credentials."""
     stack = new_stack(region="us-west-2")
@@ -237,6 +264,10 @@ def test_what_would_be_ignored_is_refused() -> None:
         ClusterNetwork(stack, "Four", internet_access=True, handler=HandlerOptions())
     with pytest.raises(ValueError, match="subnets can be given with a vpc of your own"):
         ClusterNetwork(stack, "Two", subnets=vpc.private_subnets)
+    with pytest.raises(ValueError, match="cidr can be given with a new VPC"):
+        ClusterNetwork(stack, "Five", vpc=vpc, cidr="10.1.0.0/16")
+    with pytest.raises(ValueError, match="got both: us-west-2a and usw2-az1"):
+        ClusterNetwork(stack, "Six", availability_zone="us-west-2a", availability_zone_id="usw2-az1")
     with pytest.raises(ValueError, match="got both"):
         new_cluster(stack, network=ClusterNetwork(stack, "Three"), vpc=vpc)
 
@@ -259,6 +290,15 @@ def test_others_can_be_let_in() -> None:
     bastion = ec2.SecurityGroup(stack, "Bastion", vpc=cluster.network.vpc)
     cluster.connections.allow_from(bastion, ec2.Port.tcp(22), "logins")
     assert [rule["ToPort"] for rule in rules(stack, "Ingress") if rule.get("ToPort") == 22] == [22]
+
+
+def test_others_are_let_in_to_groups_with_security_groups_of_their_own() -> None:
+    stack = new_stack()
+    network = ClusterNetwork(stack, "Network")
+    own = ec2.SecurityGroup(stack, "Own", vpc=network.vpc, allow_all_outbound=False)
+    groups = [*network.security_groups, own]
+    cluster = new_cluster(stack, controller(), p5(security_groups=groups), network=network)
+    assert [one.node.path for one in cluster.connections.security_groups] == [one.node.path for one in groups]
 
 
 def test_instances_may_use_their_own_subnets_only() -> None:

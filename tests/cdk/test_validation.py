@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from aws_cdk import Annotations, CfnParameter, Stack
@@ -30,15 +30,21 @@ from hyperpod_slurm import (
     Lifecycle,
     LoginGroup,
     LustreMount,
+    LustreThroughput,
+    NewDatabase,
     NewLustre,
     NewOpenZfs,
     NodeProvisioningMode,
     NodeRecovery,
     OpenZfsMount,
     PatchingStrategy,
+    SlurmCluster,
     SlurmConfigStrategy,
     Topology,
+    TopologyMode,
 )
+from hyperpod_slurm._rules import as_text
+from hyperpod_slurm._rules_types import wrong_types
 
 Properties = dict[str, Any]
 Build = Callable[[Stack], tuple[Sequence[InstanceGroup], Properties]]
@@ -137,6 +143,70 @@ def network(
     return build
 
 
+def new_network(**arguments: Any) -> Build:
+    """A new VPC."""
+    return lambda stack: ((controller(), cpu(2)), {"network": ClusterNetwork(stack, "Network", **arguments)})
+
+
+def no_subnets(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+    vpc = ec2.Vpc.from_vpc_attributes(stack, "Empty", vpc_id="vpc-2", availability_zones=["us-west-2a"])
+    return (controller(), cpu(2)), {"vpc": vpc, "shared_storage": [NewLustre(), NewOpenZfs()]}
+
+
+def own_groups(*names: str, allow: bool = True, open_: bool = False) -> Build:
+    """A P5 group with these security groups: the cluster's, and others of the same VPC."""
+
+    def build(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+        made = ClusterNetwork(stack, "Network")
+        own = {"cluster": made.security_groups[0]}
+        for name in set(names) - {"cluster"}:
+            group = ec2.SecurityGroup(stack, name, vpc=made.vpc, allow_all_outbound=open_)
+            if allow:
+                group.connections.allow_internally(ec2.Port.all_traffic())
+            own[name] = group
+        return (controller(), p5(security_groups=[own[name] for name in names])), {"network": made}
+
+    return build
+
+
+def members(*rules: str) -> Build:
+    """A brought security group with rules made in different ways."""
+
+    def build(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+        vpc = _vpc(stack)
+        group = ec2.SecurityGroup(stack, "Group", vpc=vpc, allow_all_outbound="open" in rules)
+        made = ClusterNetwork(stack, "Network", vpc=vpc, security_groups=[group])
+        if "in" in rules:
+            group.add_ingress_rule(group, ec2.Port.all_traffic())
+        if "out" in rules:
+            group.add_egress_rule(group, ec2.Port.all_traffic())
+        if "tcp" in rules:
+            group.connections.allow_internally(ec2.Port.all_tcp())
+        if "resources" in rules:
+            name = group.security_group_id
+            ec2.CfnSecurityGroupIngress(stack, "In", group_id=name, ip_protocol="-1", source_security_group_id=name)
+            ec2.CfnSecurityGroupEgress(
+                stack, "Out", group_id=name, ip_protocol="-1", destination_security_group_id=name
+            )
+        return (controller(), p5()), {"network": made}
+
+    return build
+
+
+def neighbours(*counts: int, groups: bool = False, full: bool = False) -> Build:
+    """Clusters of so many P5 instances in one network, and then one of so many CPU instances as the last says."""
+
+    def build(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+        made = ClusterNetwork(stack, "Network", cidr="10.0.0.0/20")
+        more: Properties = {"shared_storage": [NewLustre(), NewOpenZfs()], "accounting": NewDatabase()} if full else {}
+        for index, count in enumerate(counts[:-1]):
+            own = [controller(), p5(count=count, subnets=made.subnets if groups else ())]
+            SlurmCluster(stack, f"Before{index}", network=made, instance_groups=own, **more)
+        return (controller(), cpu(counts[-1])), {"network": made}
+
+    return build
+
+
 def two_zones(*partitions: str) -> Build:
     """P5 groups in different zones, in these partitions."""
 
@@ -214,6 +284,24 @@ ERRORS = (
         "got provisioning_parameters.json",
     ),
     Case("HPS013", only(slurm_version="22.05"), only(slurm_version="25.11"), "22.05"),
+    Case("HPS017", only(controller(), p5(count=cast(float, "8"))), only(controller(), p5(count=8)), "train: count"),
+    Case("HPS017", only(slurm_version=25.11), only(slurm_version="25.11"), "got 25.11 (float)"),
+    Case(
+        "HPS017",
+        only(topology=Topology.auto(mode="observe")),  # type: ignore[arg-type]
+        only(topology=Topology.auto(mode=TopologyMode.OBSERVE)),
+        "Write TopologyMode.OBSERVE.",
+    ),
+    Case("HPS017", only(topology=Topology), only(topology=Topology.tree()), "Call it"),
+    Case("HPS017", only(shared_storage=NewLustre()), only(shared_storage=[NewLustre()]), "Put it into a list."),
+    Case("HPS017", only(controller(), p5(mounts=[NewLustre()])), only(shared_storage=[NewLustre()]), "mounts[0]"),
+    Case(
+        "HPS017",
+        only(shared_storage=[NewLustre(throughput=300)]),  # type: ignore[arg-type]
+        only(shared_storage=[NewLustre(throughput=LustreThroughput.MBPS_500)]),
+        "shared_storage[0].throughput",
+    ),
+    Case("HPS017", database(port="3306"), database(port=3306), "accounting.port"),
     Case("HPS020", only(controller(), p5("a--")), only(controller(), p5("a--a")), "'a--'"),
     Case("HPS021", only(controller(), cpu(6759)), only(controller(), cpu(6758)), "got 6759"),
     Case("HPS021", only(controller(), p5(count=-1)), only(controller(), p5(count=0)), "got -1"),
@@ -276,11 +364,46 @@ ERRORS = (
         only(controller(), p5(mounts=[zfs()]), shared_storage=[lustre()]),
         "shared storage included",
     ),
+    *(
+        Case("HPS051", only(shared_storage=[one, two]), only(shared_storage=[one, other]), "shared_storage: ")
+        for one, two, other in (
+            (NewLustre(), NewLustre(mount_path="/b"), NewOpenZfs()),
+            (NewLustre(), lustre(mount_path="/b"), zfs()),
+            (NewOpenZfs(), NewOpenZfs(mount_path="/b"), NewLustre()),
+        )
+    ),
     Case(
         "HPS052",
         only(controller(), p5(mounts=[lustre(mount_path="/home"), zfs()])),
         only(controller(), p5(mounts=[lustre(), zfs()])),
         "/home",
+    ),
+    *(
+        Case("HPS052", bad, only(controller(), p5(ebs_volume=EbsVolume(size_gib=1)), shared_storage=[zfs()]), path)
+        for path, bad in (
+            ("/fsx;", only(shared_storage=[lustre(), zfs(mount_path="/fsx/")])),
+            ("/fsx;", only(shared_storage=[NewLustre(), NewOpenZfs(mount_path="//fsx")])),
+            ("/home;", only(controller(), p5(mounts=[lustre(mount_path="/data/../home")]), shared_storage=[zfs()])),
+            (
+                "/opt/sagemaker;",
+                only(
+                    controller(),
+                    p5(ebs_volume=EbsVolume(size_gib=1)),
+                    shared_storage=[NewOpenZfs(mount_path="/opt/sagemaker")],
+                ),
+            ),
+        )
+    ),
+    *(
+        Case("HPS058", only(shared_storage=[zfs(mount_path=bad)]), only(shared_storage=[zfs(mount_path=good)]), bad)
+        for bad, good in (
+            ("/etc", "/etcetera"),
+            ("/etc/slurm", "/srv/slurm"),
+            ("/opt/slurm", "/opt/slurmdata"),
+            ("/opt", "/opt/data"),
+            ("/tmp", "/tmp/shared"),
+            ("/usr/local", "/usr/local/data"),
+        )
     ),
     Case("HPS053", only(shared_storage=[lustre(dns_name="files")]), only(shared_storage=[lustre()]), "'files'"),
     Case("HPS054", only(shared_storage=[lustre(mount_name="a/b")]), only(shared_storage=[lustre()]), "'a/b'"),
@@ -319,6 +442,7 @@ ERRORS = (
         for bad in ("rate(7 days)", "cron(0 3 * * SUN *)", "cron(0/5 3 ? * SUN *)", "cron(0 3 ? * SUN *) ")
     ),
     Case("HPS060", network([(f"s{n}", "us-west-2a") for n in range(17)]), network(), "got 17 subnets"),
+    Case("HPS060", no_subnets, network(), "got 0 subnets"),
     Case("HPS061", network(groups=6), network(groups=5), "got 6"),
     # 8 P5 instances with 32 cards and a controller: 257 addresses; a /24 has 251, a /23 507.
     Case("HPS062", network(cidr="10.0.0.0/24"), network(cidr="10.0.0.0/23"), "need 257 addresses"),
@@ -327,6 +451,21 @@ ERRORS = (
         only(controller(), p5(count=1100)),
         only(controller(), p5(count=1100, interface_type=InterfaceType.EFA_ONLY)),
         "got 32763",
+    ),
+    # 2,043 addresses: 7 endpoints, a controller and 62 P5 instances of 32 cards before, a controller: 50 are left.
+    Case("HPS062", neighbours(62, 51), neighbours(62, 50), "beside the 1992 of endpoints, controller of Test/Before0"),
+    Case("HPS062", neighbours(62, 51, groups=True), neighbours(62, 50, groups=True), "got 2043"),
+    Case("HPS062", neighbours(31, 31, 50), neighbours(31, 31, 49), "train of Test/Before1"),
+    # An endpoint for the database's password, two file systems of two servers each, one P5 instance more: 13 are left.
+    Case("HPS062", neighbours(63, 14, full=True), neighbours(63, 13, full=True), "new file systems of Test/Before0"),
+    *(
+        Case("HPS066", new_network(cidr=bad), new_network(cidr=good), repr(bad))
+        for bad, good in (
+            ("10.0.0.0/15", "10.0.0.0/16"),
+            ("10.0.0.0/26", "10.0.0.0/25"),
+            ("10.0.0.1/16", "10.0.1.0/24"),
+            ("everywhere", "192.168.0.0/20"),
+        )
     ),
     Case(
         "TOPO203",
@@ -376,6 +515,18 @@ WARNINGS = (
     Case("HPS063", network([("a", "us-west-2a"), ("b", "us-west-2b")]), network(), "us-west-2a, us-west-2b"),
     Case("HPS064", two_zones("train", "train"), two_zones("traina", "trainb"), "traina in us-west-2a"),
     Case("HPS065", network(groups=1, open=True), network(groups=1), "lets everything out"),
+    Case("HPS065", own_groups("own", open_=True), own_groups("own"), "Test/own"),
+    Case("HPS067", own_groups("own"), own_groups("own", "cluster"), "got others alone"),
+    Case("HPS068", own_groups("own", allow=False), own_groups("own"), "Test/own"),
+    *(
+        Case("HPS068", members(*bad), members(*good), says)
+        for bad, good, says in (
+            ((), ("in", "out"), "in nor out from Test/Group"),
+            (("in",), ("in", "open"), "rule for out from"),
+            (("out",), ("resources",), "rule for in from"),
+            (("tcp",), ("tcp", "in", "out"), "in nor out"),
+        )
+    ),
     Case("HPS070", brought_role(mutable=False), brought_role(mutable=True), '"sagemaker:DescribeClusterNode"'),
     Case(
         "TOPO202",
@@ -392,11 +543,13 @@ def made(build: Build, folder: Path) -> tuple[list[str], list[str]]:
     stack = new_stack()
     stack.node.set_context("folder", str(folder))
     groups, properties = build(stack)
+    if wrong := list(wrong_types(SlurmCluster.__init__, {"instance_groups": groups, **properties})):
+        return [as_text(finding) for finding in wrong], []
     if not {"network", "vpc"} & set(properties):
         groups_of_aws = [ec2.SecurityGroup.from_security_group_id(stack, "Fabric", "sg-1")]
         properties["network"] = ClusterNetwork(stack, "Network", vpc=_vpc(stack), security_groups=groups_of_aws)
     cluster = new_cluster(stack, *groups, **properties)
-    return errors_of(cluster), annotations_of(cluster)
+    return [*cluster.network.node.validate(), *errors_of(cluster)], annotations_of(cluster)
 
 
 def with_id(texts: list[str], finding_id: str) -> list[str]:
