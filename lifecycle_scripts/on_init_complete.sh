@@ -17,14 +17,22 @@ extension() {
     (cd "$here/extension" && bash "./$script")
 }
 
+# A Python that the agent can be run by: new enough, and not in a folder that its hardened unit doesn't see.
+usable='
+import os, sys
+places = [os.path.realpath(each) + "/" for each in (sys.executable, sys.base_prefix)]
+hidden = ("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/")
+sys.exit(sys.version_info < (3, 10) or any(place.startswith(hidden) for place in places))
+'
+
 agent() {
     local python
-    for python in /usr/bin/python3 python3; do
-        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && break
+    for python in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+        "$python" -c "$usable" 2>/dev/null && break
         python=
     done
     if [ -z "$python" ]; then
-        say "no Python 3.10 or newer here: the agent is not installed"
+        say "no Python 3.10 or newer that the agent's unit could run: the agent is not installed"
         return 0
     fi
     PYTHONPATH="$here/agent.zip" PYTHONDONTWRITEBYTECODE=1 timeout 120 \

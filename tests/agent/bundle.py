@@ -7,7 +7,7 @@ import zipfile
 
 from agent.agent_lab import SOURCE, AgentLab
 
-__all__ = ["STAGING", "run_script", "stage"]
+__all__ = ["SCRIPTS", "STAGING", "run_script", "stage"]
 
 SCRIPTS = SOURCE.parent
 STAGING = "/tmp/lifecycle"

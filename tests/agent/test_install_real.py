@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, STATE, AgentLab, resource_config, tree_of
-from agent.bundle import STAGING, run_script, stage
+from agent.bundle import SCRIPTS, STAGING, run_script, stage
 from slurm_lab import Level, StartedBy, wait_for
+from slurm_topology.agent.install import HIDDEN, unusable_python
 
 pytestmark = pytest.mark.slurm
 Make = Callable[..., AgentLab]
@@ -201,6 +203,56 @@ def test_controller_without_systemd_waits_for_slurm_in_the_background(make_agent
     assert lab.state()["last_passes"][-1]["reason"] == "slurm-down"
     lab.lab.controller.start()
     wait_for(lab.unit_of, "the pass in the background publishes", seconds=30)
+
+
+OTHER_PYTHONS = """
+real=$(readlink -f /usr/bin/python3)
+rm /usr/bin/python3
+printf '#!/bin/sh\\necho too old >&2; exit 1\\n' > /usr/bin/python3; chmod 755 /usr/bin/python3
+cp $real /root/python3; ln -s /root/python3 /usr/local/bin/python3
+basename $real
+"""
+
+
+def test_the_agent_is_run_by_the_python_that_could_install_it(make_agent_lab: Make) -> None:
+    """The image's own is too old, the next one is where the hardened unit sees nothing, and a third one will do."""
+    lab = make_agent_lab("26.05", start=False)
+    lab.write_members(tree_of(lab.lab.nodes, 4))
+    stage(lab)
+    name = lab.lab.run("sh", "-e", "-c", OTHER_PYTHONS, check=True).stdout.strip()
+    assert run_script(lab) == 0
+    said = lab.lab.box.read_text("/var/log/slurm-topology-install.log")
+    assert "event=installed" in said, said
+    version = lab.lab.run(COMMAND, "--version")
+    assert (version.returncode, version.stdout.split()[0]) == (0, "slurm-topology"), version.stderr
+    first_line = lab.lab.run("head", "-1", COMMAND).stdout
+    assert re.fullmatch(rf"#!/(usr|opt/slurm)/bin/{name} -IB\n", first_line)
+    wait_for_pass(lab, 0)
+
+
+@pytest.mark.parametrize(
+    ("executable", "home", "usable"),
+    [
+        ("/usr/bin/python3", "/usr", True),
+        ("/opt/conda/bin/python3", "/opt/conda", True),
+        ("/home/ubuntu/venv/bin/python", "/usr", False),
+        ("/opt/venv/bin/python", "/root/.local/share/uv/python/cpython-3.12", False),
+        ("/tmp/python", "/usr", False),
+        ("/opt/a folder/python3", "/usr", False),
+        ("/opt/" + "x" * 200 + "/python3", "/usr", False),
+        ("", "/usr", False),
+    ],
+)
+def test_a_python_that_the_unit_could_not_run_is_refused(executable: str, home: str, usable: bool) -> None:
+    assert (unusable_python(executable, home) == "") is usable
+
+
+def test_script_and_installer_know_the_same_hidden_folders() -> None:
+    """And they are those that the unit's settings hide (systemd.exec(5): ProtectHome=, PrivateTmp=)."""
+    script = (SCRIPTS / "on_init_complete.sh").read_text()
+    assert re.findall(r'"(/[a-z/]+)/"', script.partition("hidden = ")[2].partition("\n")[0]) == list(HIDDEN)
+    unit = (SCRIPTS / "systemd" / "slurm-topology.service").read_text()
+    assert {"ProtectHome=yes", "PrivateTmp=yes"} <= set(unit.splitlines())
 
 
 @pytest.mark.parametrize("fault", ["no zip", "broken zip", "no python", "full disk"])

@@ -17,6 +17,7 @@ import compileall
 import hashlib
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,16 +29,20 @@ from slurm_topology.agent.files import Files
 from slurm_topology.agent.shell import Shell
 from slurm_topology.core.errors import CommandError, InputError
 
-__all__ = ["Installed", "Installer"]
+__all__ = ["HIDDEN", "Installed", "Installer", "unusable_python"]
 
 STARTED_UNITS = ("slurm-topology.path", "slurm-topology.timer")
 UNITS = ("slurm-topology.service", "slurm-topology-missed.service", *STARTED_UNITS)
-PYTHON = "/usr/bin/python3"
+IMAGE_PYTHON = "/usr/bin/python3"  # below a prefix nobody knows what the machine will have
 PLAN_FILES = ("topology_plan.json", "initial_topology.json")
 VERSIONS_KEPT = 2  # the one in use and the one before it
 SYSTEMCTL_SECONDS = 30.0
 
-LAUNCHER = f"""#!{PYTHON} -IB
+# The unit sees none of these: ProtectHome=yes, PrivateTmp=yes.
+HIDDEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")  # noqa: S108
+SHEBANG_LENGTH = 120  # Linux before 5.1 cuts the line at 127 characters
+START_SECONDS = 30.0
+LAUNCHER = """#!{python} -IB
 import os
 import sys
 
@@ -69,25 +74,33 @@ class Installer:
     shell: Shell
     files: Files
     prefix: Path = Path("/")
+    python: str = sys.executable  # it runs this code, so it can run the agent
 
     def install(self, bundle: Path, writable: Iterable[str]) -> Installed:
         """Unpack, switch over, start. ``writable``: folders that the unit may write beside its own.
 
-        Raises InputError for a bundle that isn't one, OSError for a disk that fails.
+        Raises InputError for a bundle that isn't one, CommandError for an agent that doesn't start, OSError for a disk
+        that fails.
         """
         archive = bundle / "agent.zip"
         if self.files.signature(archive) is None:
             raise InputError(f"{archive} isn't there: expected the unpacked node bundle with agent.zip in {bundle}")
+        python = self._interpreter()
         name = f"{__version__}-{_hash(archive)}"
-        changed = not self._path("opt/slurm-topology", name).is_dir()
+        folder = self._path("opt/slurm-topology", name)
+        changed = not folder.is_dir()
         if changed:
             self._unpack(archive, name)
+        if self.files.read_text(folder / "bin" / "slurm-topology") != LAUNCHER.format(python=python):
+            self._set_up(folder, python)
+        if self.prefix == Path("/"):
+            self.shell.check([str(folder / "bin" / "slurm-topology"), "--version"], timeout=START_SECONDS)
         self._copy_plan(bundle)
         self._point(self._path("opt/slurm-topology/current"), name)
         self._point(self._path("usr/local/bin/slurm-topology"), "/opt/slurm-topology/current/bin/slurm-topology")
-        self._write_units(self._path("opt/slurm-topology", name), writable)
+        self._write_units(folder, writable)
         self._forget_old_versions(name)
-        return Installed(self._path("opt/slurm-topology", name), changed, self.start())
+        return Installed(folder, changed, self.start())
 
     def stop(self) -> bool:
         """No pass is begun any more, and the one that runs is ended. False when there was nothing to stop."""
@@ -120,16 +133,29 @@ class Installer:
         self.files.make_folder(partial)
         with zipfile.ZipFile(archive) as content:
             content.extractall(partial)  # our own bundle; zipfile keeps names inside the folder
-        self.files.make_folder(partial / "bin")
-        for program, text in (("slurm-topology", LAUNCHER), ("notify", NOTIFIER)):
-            self.files.write_atomically(partial / "bin" / program, text, mode=0o755)
-        # the unit can't write byte code where its code is, and a look a minute shouldn't compile it each time
-        library = f"/opt/slurm-topology/{name}/slurm_topology"
-        compileall.compile_dir(partial / "slurm_topology", ddir=library, quiet=2)
         os.sync()
         self.files.rename(partial, final)
+
+    def _interpreter(self) -> str:
+        """Path of the Python that runs the agent: the one that installs it. Raises InputError when the unit can't."""
+        if self.prefix != Path("/"):
+            return IMAGE_PYTHON
+        wrong = unusable_python(self.python, sys.base_prefix)
+        if wrong:
+            raise InputError(f"the agent can't be run by {self.python}: {wrong}. Install with another Python")
+        return self.python
+
+    def _set_up(self, folder: Path, python: str) -> None:
+        """Programs and byte code for this interpreter. The launcher comes last: by it the next installation knows."""
+        # the unit can't write byte code where its code is, and a look a minute shouldn't compile it each time
+        library = f"/opt/slurm-topology/{folder.name}/slurm_topology"
+        compileall.compile_dir(folder / "slurm_topology", ddir=library, quiet=2)
         if self.prefix == Path("/"):
-            self.shell.launch([PYTHON, "-m", "compileall", "-qq", str(final / "vendor")])  # takes seconds: nobody waits
+            # takes seconds: nobody waits
+            self.shell.launch([python, "-m", "compileall", "-qq", str(folder / "vendor")])
+        self.files.make_folder(folder / "bin")
+        for program, text in (("notify", NOTIFIER), ("slurm-topology", LAUNCHER.format(python=python))):
+            self.files.write_atomically(folder / "bin" / program, text, mode=0o755)
 
     def _copy_plan(self, bundle: Path) -> None:
         for name in PLAN_FILES:
@@ -189,6 +215,17 @@ class Installer:
 
     def _systemctl(self, *arguments: str) -> None:
         self.shell.check(["systemctl", *arguments], timeout=SYSTEMCTL_SECONDS)
+
+
+def unusable_python(executable: str, home: str) -> str:
+    """Why the unit's process couldn't run this interpreter, whose library is in ``home``; "" when it can."""
+    if not executable.startswith("/") or " " in executable or len(executable) > SHEBANG_LENGTH:
+        return f"its path can't be the first line of a script (expected at most {SHEBANG_LENGTH} characters, no blank)"
+    for path in (executable, os.path.realpath(executable), home, os.path.realpath(home)):
+        hidden = next((folder for folder in HIDDEN if Path(path).is_relative_to(folder)), None)
+        if hidden:
+            return f"{path} is below {hidden}, which the agent's unit doesn't see"
+    return ""
 
 
 def _hash(archive: Path) -> str:

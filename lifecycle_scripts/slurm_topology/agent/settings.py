@@ -19,6 +19,10 @@ __all__ = ["DEFAULT_SETTINGS_FILE", "Mode", "Settings", "mode_in_force", "read_s
 DEFAULT_SETTINGS_FILE = Path("/etc/slurm-topology/agent.json")
 
 
+NULLABLE = ("metrics_textfile",)
+YEAR_SECONDS = 366 * 86_400.0  # Python can't wait for ever
+
+
 class Mode(str, Enum):
     """Whose topology it is."""
 
@@ -109,14 +113,16 @@ def _converted(name: str, default: object, value: object) -> tuple[object, list[
 def _expectation(name: str, default: object, value: object) -> tuple[str, bool]:
     """What a setting must be, and whether the value is that."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    text = isinstance(value, str) and value.isprintable()  # no NUL, no half of a character: no file has such a name
     if name == "mode":
         return "one of own, repair, observe", value in [mode.value for mode in Mode]
     if isinstance(default, Path):
-        return "an absolute path", (isinstance(value, str) and value.startswith("/")) or value is None
+        path = text and str(value).startswith("/")
+        return ("an absolute path, or null", path or value is None) if name in NULLABLE else ("an absolute path", path)
     if isinstance(default, bool):
         return "true or false", isinstance(value, bool)
     if isinstance(default, int):
         return "a whole number above 0", number and isinstance(value, int) and value > 0
     if isinstance(default, float):
-        return "seconds, 0 or more", number and float(str(value)) >= 0
-    return "text", isinstance(value, str)
+        return "seconds, 0 to a year", number and 0 <= float(str(value)) <= YEAR_SECONDS
+    return "text", text
