@@ -66,7 +66,10 @@ def test_a_job_that_one_change_holds_is_freed_by_the_next(
     zones = {two[0].instance_id: ["usw2-az1", None, None, None], "i-z": ["usw2-az2", None, None, None]}
     lab.lab.box.write_text(f"{STATE}/instances.json", json.dumps({"format": 1, "instances": zones}))
     lab.write_members(two)
-    assert lab.reconcile()["reason"] == "changed"
+    record = lab.reconcile()
+    assert record["reason"] == "changed"
+    said = next(finding["message"] for finding in record["findings"] if finding["id"] == "AGENT032")
+    assert "partition all can have 2 nodes from now on, before it was 4" in said
     wait_for(lambda: held(lab, whole), "the change holds the job", seconds=40)
     if looked_between:
         assert lab.reconcile()["released"] == [str(whole)]

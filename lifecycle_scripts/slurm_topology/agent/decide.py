@@ -22,6 +22,7 @@ from slurm_topology.agent.observation import Observation, Role
 from slurm_topology.agent.picture import Picture, lost_overrides
 from slurm_topology.agent.rehearse import Rehearsal, Verdict
 from slurm_topology.agent.settings import Mode, Settings
+from slurm_topology.agent.smaller import smaller_jobs
 from slurm_topology.agent.state import AgentState, Pause
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding
@@ -289,8 +290,13 @@ def _act(compared: Compared) -> Decision:
         action, reason, assignments = Action.RESTORE_FILE, Reason.FILE_WRONG, wrongly_assigned
     else:
         action, reason, assignments = Action.PUBLISH, _why_published(compared), all_assigned
-    found = _insisting(compared)
+    found = (*_insisting(compared), *(_said_of_jobs(compared) if action is Action.PUBLISH else ()))
     return Decision(action, reason, wanted.target, wanted.topology, assignments, found, goal=goal, reverted=reverted)
+
+
+def _said_of_jobs(compared: Compared) -> tuple[Finding, ...]:
+    view = compared.seen.slurm
+    return tuple(findings.smaller_job(*job) for job in smaller_jobs(view, compared.wanted)) if view else ()
 
 
 def _insisting(compared: Compared) -> tuple[Finding, ...]:

@@ -23,6 +23,7 @@ __all__ = [
     "rescued",
     "set_aside",
     "slurm_down",
+    "smaller_job",
     "unplaced",
     "version_changing",
     "waiting_for_places",
@@ -151,6 +152,15 @@ def jobs_do_not_fit(jobs: Sequence[str]) -> Finding:
 def set_aside(name: str, why: str) -> Finding:
     message = f"{name} is {why}. The agent goes on without it"
     return Finding("AGENT030", WARNING, name, message, "nothing needs to be done; look at the file if you wonder why")
+
+
+def smaller_job(partition: str, before: int | None, after: int | None) -> Finding:
+    message = (
+        f"one job in partition {partition} can have {after} nodes from now on, before it was {before}: the network "
+        "that joins its nodes is smaller than the topology in force says"
+    )
+    remedy = "pending jobs that are larger won't start: `slurm-topology explain --all` names them, `plan` says why"
+    return Finding("AGENT032", WARNING, partition, message, remedy)
 
 
 def aws_not_asked(subject: str, why: str) -> Finding:
