@@ -4,6 +4,7 @@ builds and asks nobody for anything."""
 from __future__ import annotations
 
 import importlib.util
+import py_compile
 import re
 import shlex
 import subprocess
@@ -54,6 +55,7 @@ def test_commands_print_what_the_page_says(
 ) -> None:
     """``…`` on a page stands for anything, a line of its own for any lines."""
     (tmp_path / "docs").symlink_to(DOCS)
+    (tmp_path / "cdk.out").symlink_to(DOCS / "example")  # a template, as cdk synth leaves it there
     monkeypatch.chdir(tmp_path)
     for step in MARKED[place]:
         program, *words = shlex.split(step.command)
@@ -125,6 +127,7 @@ def test_the_doctors_checks_are_all_explained() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly: a broken link is an error."""
     folder = tmp_path_factory.mktemp("site")
+    py_compile.compile(str(DOCS / "make_commands.py"))  # as `make docs` leaves it: a __pycache__ beside the pages
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -134,6 +137,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_builds_without_a_broken_link(site: Path) -> None:
     assert (site / "index.html").exists()
     assert (site / "how-to" / "explain.html").exists()
+
+
+def test_the_site_holds_nothing_that_only_makes_it(site: Path) -> None:
+    """Whatever lies in docs/ beside the pages: programs, what Python leaves of them, the example's files."""
+    suffixes = {path.suffix for path in site.rglob("*") if path.is_file()}
+    assert suffixes.isdisjoint({".py", ".pyc", ".conf", ".txt", ".yaml"})
+    assert not (site / "example").exists()
+    assert list(site.rglob("__pycache__")) == []
 
 
 def test_the_site_asks_nobody_for_anything(site: Path) -> None:

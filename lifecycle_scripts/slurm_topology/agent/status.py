@@ -67,7 +67,8 @@ def look(world: World) -> Status:
     return Status(
         mode=situation.mode.value,
         pause=situation.pause,
-        slurm=f"{seen.version}, {seen.role.value}" + (f" ({seen.active_host} acts)" if seen.active_host else ""),
+        slurm=f"{seen.version or 'version unknown'}, {seen.role.value}"
+        + (f" ({seen.active_host} acts)" if seen.active_host else ""),
         action=decision.action.value,
         reason=decision.reason.value,
         in_force=describe(seen.slurm.in_force) if seen.slurm else "unknown",

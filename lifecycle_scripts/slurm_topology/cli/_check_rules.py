@@ -88,9 +88,13 @@ def _foreground(examined: Examined) -> tuple[Grade, str, str]:
 
 def _accepted(examined: Examined) -> tuple[Grade, str, str]:
     rehearsal = examined.rehearsal
-    if rehearsal is None or rehearsal.verdict is Verdict.UNKNOWN:
-        why = "; ".join(rehearsal.reasons) if rehearsal else "there is no slurm.conf to rehearse with"
-        return Grade.UNKNOWN, f"slurmctld could not be rehearsed with what is on disk: {why}", "run the doctor as root"
+    if rehearsal is None:
+        text = "slurmctld could not be rehearsed with what is on disk: there is no slurm.conf to rehearse with"
+        return Grade.UNKNOWN, text, _configuration(examined)[2]
+    if rehearsal.verdict is Verdict.UNKNOWN:
+        text = f"slurmctld could not be rehearsed with what is on disk: {'; '.join(rehearsal.reasons)}"
+        unprivileged = any("network namespace" in reason for reason in rehearsal.reasons)
+        return Grade.UNKNOWN, text, "run the doctor as root" if unprivileged else ""
     if rehearsal.verdict is Verdict.REFUSED:
         reasons = _SCRATCH.sub("", "; ".join(rehearsal.reasons))
         text = f"slurmctld would die of what is on disk at its next start: {reasons}"

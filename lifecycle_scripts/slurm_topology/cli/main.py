@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from slurm_topology import __version__
 from slurm_topology.core.errors import InputError, SlurmTopologyError
 
-__all__ = ["COMMANDS", "run"]
+__all__ = ["COMMANDS", "make_parser", "run"]
 
 # command → one line of help. The module cli/<command>.py has `add_arguments(parser)` and `run(arguments) -> int`.
 COMMANDS: dict[str, str] = {
@@ -40,17 +40,21 @@ COMMANDS: dict[str, str] = {
 }
 
 
-def run(argv: Sequence[str]) -> int:
-    """Parse ``argv`` (without the program's name), run the command, return its exit code."""
+def make_parser(wanted: str | None) -> argparse.ArgumentParser:
+    """The parser of all commands; only the wanted one's module is imported, and has its arguments."""
     parser = argparse.ArgumentParser(prog="slurm-topology", description="Network topology of a HyperPod Slurm cluster.")
     parser.add_argument("--version", action="version", version=f"slurm-topology {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    wanted = next((word for word in argv if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
         if name == wanted:
             importlib.import_module(f"slurm_topology.cli.{name}").add_arguments(subparser)
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Parse ``argv`` (without the program's name), run the command, return its exit code."""
+    arguments = make_parser(next((word for word in argv if not word.startswith("-")), None)).parse_args(argv)
     module = importlib.import_module(f"slurm_topology.cli.{arguments.command}")
     try:
         return int(module.run(arguments))
