@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,11 +17,15 @@ from slurm_topology.core import metric_names
 from slurm_topology.core.metric_names import Metric
 
 from . import permissions
+from ._rules_types import expect_types
+from ._tokens import is_known, known_text
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
 __all__ = ["ClusterBase"]
+
+_ARN = re.compile(r"arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:[0-9]{12}:cluster/[a-z0-9]{12}")  # ClusterArn
 
 
 @jsii.implements(ec2.IConnectable, iam.IGrantable)
@@ -29,6 +34,9 @@ class ClusterBase(Resource):
 
     cluster_arn: str
     """``arn:…:cluster/<id>``."""
+
+    cluster_name: str
+    """The name that it was given; else its ARN, for SageMaker takes either wherever it asks for a name."""
 
     execution_role: iam.IRole | None
     """The role of the compute and login nodes; None when an imported cluster was not told it."""
@@ -79,7 +87,7 @@ class ClusterBase(Resource):
             namespace=metric_names.NAMESPACE,
             metric_name=name,
             dimensions_map={metric_names.DIMENSION: self.cluster_arn},
-            **{"period": Duration.minutes(5), **options},
+            **{"period": Duration.minutes(5), **self._place(), **options},
         )
 
     def metric_passes(self, **options: Any) -> cloudwatch.Metric:
@@ -136,6 +144,11 @@ class ClusterBase(Resource):
                 return permissions.own_policy(self, f"{name}OnSelf", own)
         return None
 
+    def _place(self) -> dict[str, str]:
+        """Where the agent reports to, as far as it is known: an imported cluster may be in another region."""
+        place = {"region": self.env.region, "account": self.env.account}
+        return {name: value for name, value in place.items() if is_known(value)}
+
     def _metric(self, metric: Metric, statistic: str, options: dict[str, Any]) -> cloudwatch.Metric:
         return self.metric(metric.name, **{"statistic": statistic, **options})
 
@@ -161,8 +174,14 @@ class ImportedCluster(ClusterBase):
         execution_role: iam.IRole | None,
         controller_role: iam.IRole | None,
     ) -> None:
+        expect_types(ImportedCluster.__init__, locals())
+        if known_text(cluster_arn) and _ARN.fullmatch(cluster_arn) is None:
+            raise ValueError(
+                "cluster_arn must be arn:PARTITION:sagemaker:REGION:ACCOUNT:cluster/ID, as the output Arn or "
+                f"`aws sagemaker list-clusters` gives it; got {cluster_arn!r}"
+            )
         super().__init__(scope, id, environment_from_arn=cluster_arn)
-        self.cluster_arn = cluster_arn
+        self.cluster_arn = self.cluster_name = cluster_arn
         self.security_groups = security_groups
         self.execution_role = execution_role
         self.controller_role = controller_role or execution_role

@@ -75,13 +75,17 @@ def at_most_one_login_group(spec: ClusterSpec) -> Iterator[Finding]:
 def one_controller_instance(spec: ClusterSpec) -> Iterator[Finding]:
     for group in spec.groups:
         if group.role is NodeRole.CONTROLLER and known_number(group.count) and group.count != 1:
-            if spec.lifecycle.owns_setup and group.count > 1:
+            own = spec.lifecycle.owns_setup and group.count > 1
+            if own and spec.mode is NodeProvisioningMode.STANDARD:
                 continue  # scripts that set Slurm up themselves may start a backup controller
+            beside = " and continuous provisioning" if own else ""
             yield error(
                 "HPS006",
                 group.name,
-                f"HyperPod sets up exactly one controller instance; got {group.count}",
-                "Leave count out.",
+                f"HyperPod sets up exactly one controller instance; got {group.count}{beside}",
+                "Use node_provisioning_mode=NodeProvisioningMode.STANDARD for a backup controller."
+                if own
+                else "Leave count out.",
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import CfnOutput, RemovalPolicy
+from aws_cdk import CfnOutput, PhysicalName, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -161,6 +161,8 @@ class SlurmCluster(ClusterBase):
         self._resource = self._make_resource()
         report(self, roles.findings(), None)
         self.cluster_arn = self._resource.attr_cluster_arn
+        unnamed = cluster_name is None or cluster_name == PhysicalName.GENERATE_IF_NEEDED
+        self.cluster_name = self._get_resource_name_attribute(self.cluster_arn) if unnamed else self._physical_name
         self._initial = self._deployment.make_initial_topology(self._resource)
         self._add_outputs()
 
@@ -218,7 +220,7 @@ class SlurmCluster(ClusterBase):
         resource = _Cfn(
             self,
             "Resource",
-            cluster_name=self._spec.cluster_name,
+            cluster_name=self._physical_name,
             instance_groups=[self._render(group) for group in self.instance_groups],
             vpc_config=_render.vpc_config(self.network.subnets, self.security_groups),
             node_recovery=self._spec.recovery.value,

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
+import botocore.session
 import jsii
 import pytest
-from aws_cdk import App, Aspects, IAspect, RemovalPolicy, Stack, Stage, Tags
+from aws_cdk import (
+    App,
+    Aspects,
+    CfnOutput,
+    CfnParameter,
+    Environment,
+    IAspect,
+    PhysicalName,
+    RemovalPolicy,
+    Stack,
+    Stage,
+    Tags,
+)
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_events_targets as targets
@@ -17,7 +32,8 @@ from constructs import IConstruct
 
 import hyperpod_slurm
 from cdk.apps import CLUSTER, PLAN, controller, new_cluster, new_stack, p5, properties_of, resources_of, template_of
-from hyperpod_slurm import SlurmCluster, TopologyAlarms, TopologyDashboard
+from hyperpod_slurm import ClusterBase, SlurmCluster, TopologyAlarms, TopologyDashboard
+from hyperpod_slurm._rules import is_name
 from slurm_topology.core import metric_names
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/a1b2c3d4e5f6"
@@ -125,6 +141,76 @@ def test_alarms_and_dashboard() -> None:
     assert all(
         metric.name in str(properties_of(stack, "AWS::CloudWatch::Dashboard")) for metric in metric_names.METRICS
     )
+
+
+@pytest.mark.parametrize("home", ["us-west-2", None], ids=["made", "imported"])
+def test_metrics_are_those_of_the_clusters_region(home: str | None) -> None:
+    """A dashboard elsewhere says where they are; an alarm elsewhere could only be silent, or go off for ever."""
+    app = App()
+    if home:
+        cluster: ClusterBase = new_cluster(Stack(app, "Home", env=Environment(account="123456789012", region=home)))
+    there = Stack(
+        app, "There", env=Environment(account="123456789012", region="us-east-1"), cross_region_references=True
+    )
+    if not home:
+        cluster = SlurmCluster.from_cluster_attributes(there, "Cluster", cluster_arn=ARN)
+    metric = cluster.metric_failures()
+    assert (metric.region, metric.account) == ("us-west-2", "123456789012")
+    assert cluster.metric_failures(region="eu-west-1").region == "eu-west-1"
+    TopologyDashboard(there, "Dashboard", cluster=cluster)
+    with pytest.raises(RuntimeError, match=r"Cannot create an Alarm in region 'us-east-1'.*in 'us-west-2'"):
+        TopologyAlarms(there, "Alarms", cluster=cluster)
+    body = str(properties_of(there, "AWS::CloudWatch::Dashboard")["DashboardBody"])
+    assert body.count('"region":"us-west-2"') > 5
+
+
+def test_a_stack_without_a_region_has_metrics_of_its_own() -> None:
+    """As those of aws-cdk's own constructs: whoever shows them fills in the place."""
+    metric = new_cluster().metric_passes()
+    assert (metric.region, metric.account) == (None, None)
+
+
+def test_names() -> None:
+    """The name that was given, or the ARN, which SageMaker takes for a name; CDK may choose one when one is needed."""
+    assert new_cluster(None, cluster_name="train").cluster_name == "train"
+    stack = new_stack(region="us-west-2")
+    cluster = new_cluster(stack, cluster_name=PhysicalName.GENERATE_IF_NEEDED)
+    assert stack.resolve(cluster.cluster_name) == stack.resolve(cluster.cluster_arn)
+    assert "ClusterName" not in properties_of(stack, CLUSTER)
+    stack = new_stack(region="us-west-2")
+    cluster = new_cluster(stack, cluster_name=PhysicalName.GENERATE_IF_NEEDED)
+    other = Stack(stack.node.scope, "Other", env=Environment(account="123456789012", region="us-east-1"))  # type: ignore[arg-type]
+    CfnOutput(other, "Name", value=cluster.cluster_name)
+    name = template_of(other)["Outputs"]["Name"]["Value"]
+    assert name == properties_of(stack, CLUSTER)["ClusterName"]
+    assert is_name(name)
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        "train",
+        "arn:aws:sagemaker:us-west-2:123456789012:endpoint/a1b2c3d4e5f6",
+        "arn:aws:eks:us-west-2:123456789012:cluster/a1b2c3d4e5f6",
+        "arn:aws:sagemaker:us-west-2:123456789012:cluster/my-cluster",
+        "arn:aws:sagemaker:us-west-2::cluster/a1b2c3d4e5f6",
+    ],
+)
+def test_the_arn_of_something_else_is_refused(arn: str) -> None:
+    """Against the pattern of SageMaker's own model, too."""
+    with pytest.raises(ValueError, match=re.escape(f"got {arn!r}")):
+        SlurmCluster.from_cluster_attributes(new_stack(), "Cluster", cluster_arn=arn)
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    pattern = model.shape_for("ClusterArn").metadata["pattern"]
+    assert re.fullmatch(pattern, ARN)
+    assert not re.fullmatch(pattern, arn)
+
+
+def test_an_arn_may_be_known_at_deployment_only() -> None:
+    stack = new_stack()
+    arn = CfnParameter(stack, "Arn").value_as_string
+    cluster = SlurmCluster.from_cluster_attributes(stack, "Cluster", cluster_arn=arn)
+    assert cluster.cluster_name == cluster.cluster_arn == arn
 
 
 def test_events() -> None:

@@ -112,6 +112,17 @@ def scripts(*names: str, script: str = "setup.sh") -> Build:
     return build
 
 
+def own_setup(controllers: int, **properties: Any) -> Build:
+    """Scripts that set Slurm up themselves, and so many controller instances."""
+
+    def build(stack: Stack) -> tuple[Sequence[InstanceGroup], Properties]:
+        folder = Path(stack.node.get_context("folder"))
+        (folder / "on_create.sh").write_text("true\n")
+        return (controller(count=controllers), p5()), {"lifecycle": Lifecycle.own(folder), **properties}
+
+    return build
+
+
 def subnet(stack: Stack, name: str, zone: str, cidr: str = "10.0.0.0/17") -> ec2.ISubnet:
     return ec2.Subnet.from_subnet_attributes(
         stack, name, subnet_id=f"subnet-{name}", availability_zone=zone, ipv4_cidr_block=cidr
@@ -264,6 +275,8 @@ ERRORS = (
         "got 2 (one, two)",
     ),
     Case("HPS006", only(controller(count=2), p5()), only(controller(count=1), p5()), "got 2"),
+    Case("HPS006", own_setup(2), own_setup(2, node_provisioning_mode=STANDARD), "got 2 and continuous provisioning"),
+    Case("HPS006", own_setup(0, node_provisioning_mode=STANDARD), own_setup(1), "got 0"),
     Case(
         "HPS007",
         only(slurm_config_strategy=SlurmConfigStrategy.MERGE),
