@@ -45,6 +45,7 @@ class ClusterBase(Resource):
     """The role of the controller."""
 
     security_groups: Sequence[ec2.ISecurityGroup]
+    """Those of the nodes, unless a group has its own."""
 
     @property
     def cluster_id(self) -> str:

@@ -28,14 +28,14 @@ def network_spec(
     everyone = [*network.security_groups, *(one for group in groups for one in group.security_groups)]
     new = sum(isinstance(one, (NewLustre, NewOpenZfs)) for one in storage)
     file_systems = [Claim("new file systems", subnets[:1], new * _FILE_SERVERS)] if new else []
-    endpoints = [Claim("endpoints", subnets, network.endpoint_count)] if network.endpoint_count else []
+    endpoints = [Claim("endpoints", subnets, network._endpoint_count)] if network._endpoint_count else []
     return NetworkSpec(
         subnets=subnets,
         security_groups=_ids(network.security_groups),
         open_security_groups=_open_groups(everyone),
         group_subnets=tuple(_subnet_specs(group.subnets) for group in groups),
         group_security_groups=tuple(_ids(group.security_groups) for group in groups),
-        claims=(*endpoints, *network.claims),
+        claims=(*endpoints, *network._claims),
         new_file_systems=tuple(file_systems),
     )
 
@@ -44,7 +44,7 @@ def brought_security_groups(
     network: ClusterNetwork, groups: Sequence[InstanceGroup]
 ) -> dict[str, Sequence[ec2.ISecurityGroup]]:
     """Whose → what its nodes have, for the cluster ("") and for groups with security groups of their own."""
-    of_cluster = {"": network.security_groups} if network.has_own_security_groups else {}
+    of_cluster = {"": network.security_groups} if network._has_own_security_groups else {}
     return {**of_cluster, **{group.name: group.security_groups for group in groups if group.security_groups}}
 
 
@@ -52,7 +52,7 @@ def claim_addresses(cluster: Construct, network: ClusterNetwork, spec: ClusterSp
     """Let the next cluster in ``network`` know what is taken."""
     path = cluster.node.path
     claims = (*node_claims(spec), *spec.network.new_file_systems)
-    network.claims += [Claim(f"{one.user} of {path}", one.subnets, one.addresses) for one in claims]
+    network._claims += [Claim(f"{one.user} of {path}", one.subnets, one.addresses) for one in claims]
 
 
 def _subnet_specs(subnets: Sequence[ec2.ISubnet], cidrs: Sequence[str | None] | None = None) -> tuple[SubnetSpec, ...]:

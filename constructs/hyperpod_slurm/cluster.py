@@ -60,6 +60,21 @@ class SlurmCluster(ClusterBase):
     controller_role: iam.IRole
     """The role of the controller."""
 
+    instance_groups: Sequence[InstanceGroup]
+    """As they were given."""
+
+    network: ClusterNetwork
+    """The new one, or the one that was given."""
+
+    lifecycle_bucket: s3.IBucket
+    """The new one, or the one that was given."""
+
+    topology_plan: Plan | None
+    """What each partition will get and why; None when a compute group's name, type or partition is a token.
+
+    ``default``, ``partitions`` and ``findings`` are what ``slurm-topology plan`` prints.
+    """
+
     def __init__(
         self,
         scope: Construct,
@@ -138,13 +153,13 @@ class SlurmCluster(ClusterBase):
             slurm_version=slurm_version,
         )
         claim_addresses(self, self.network, self._spec)
-        self.topology_plan: Plan | None = synth_plan(self._spec)
+        self.topology_plan = synth_plan(self._spec)
         report(self, validate(self._spec), self.topology_plan)
         check_at_synth(self, brought_security_groups(self.network, self.instance_groups))
         groups = synth_groups(self._spec)
         if self.topology_plan is not None and groups is not None:
             draw_at_synth(self, self.topology_plan, groups)
-        self.lifecycle_bucket: s3.IBucket = lifecycle_bucket or make_bucket(
+        self.lifecycle_bucket = lifecycle_bucket or make_bucket(
             self, encryption_key=encryption_key, access_logs=access_logs_bucket, removal_policy=removal_policy
         )
         self._deployment = Deployment(self, self._spec, self.lifecycle_bucket, called)

@@ -45,6 +45,18 @@ class ClusterNetwork(Construct):
     To let nodes out to more, add a rule: ``network.connections.allow_to(…)``.
     """
 
+    vpc: ec2.IVpc
+    """The new one, or the one that was brought."""
+
+    subnets: Sequence[ec2.ISubnet]
+    """Where nodes go: one, unless more were given."""
+
+    security_groups: Sequence[ec2.ISecurityGroup]
+    """Those of the nodes."""
+
+    owner_account: str | None
+    """Of a shared VPC; None: this account."""
+
     def __init__(
         self,
         scope: Construct,
@@ -91,9 +103,9 @@ class ClusterNetwork(Construct):
         if not finds_s3:
             _refuse("a new VPC that has to find S3's prefix list", handler=handler)
         self.owner_account = owner_account
-        self.has_own_security_groups = bool(security_groups)
-        self.claims: list[Claim] = []
-        self.endpoint_count = 0
+        self._has_own_security_groups = bool(security_groups)
+        self._claims: list[Claim] = []
+        self._endpoint_count = 0
         self._made: NewVpc | None = None
         if vpc is None:
             wrong = [] if cidr is None else list(block_fits(cidr))
@@ -102,11 +114,11 @@ class ClusterNetwork(Construct):
             self._made = NewVpc(self, block, availability_zone, availability_zone_id, internet_access)
             vpc, subnets = self._made.vpc, [self._made.subnet]
         self.vpc = vpc
-        self.subnets: Sequence[ec2.ISubnet] = list(subnets) or _first_private(vpc)
+        self.subnets = list(subnets) or _first_private(vpc)
         if finds_s3:
             asked = _shared_handler or Handler(self, handler or HandlerOptions(), _PURPOSE)
             s3_prefix_list_id = self._find_s3_prefix_list(asked)
-        self.security_groups: Sequence[ec2.ISecurityGroup] = list(security_groups) or [
+        self.security_groups = list(security_groups) or [
             _new_security_group(self, vpc, internet_access, s3_prefix_list_id)
         ]
         self._connections = ec2.Connections(security_groups=list(self.security_groups))
@@ -143,7 +155,7 @@ class ClusterNetwork(Construct):
             security_groups=list(self.security_groups),  # they allow all traffic among their members
             subnets=ec2.SubnetSelection(subnets=list(self.subnets)),
         )
-        self.endpoint_count += 1
+        self._endpoint_count += 1
 
     def database_subnets(self) -> ec2.SubnetSelection:
         """Subnets in two zones: new ones in a new VPC, the private ones of a VPC that was brought."""

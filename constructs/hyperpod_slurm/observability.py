@@ -17,6 +17,18 @@ __all__ = ["TopologyAlarms", "TopologyDashboard"]
 class TopologyAlarms(Construct):
     """Four alarms; missing data is only wrong for the one that asks whether the agent is alive."""
 
+    failures: cloudwatch.Alarm
+    """Passes of the agent fail."""
+
+    mismatch: cloudwatch.Alarm
+    """Slurm's topology has differed from the network for too long."""
+
+    unplaced_nodes: cloudwatch.Alarm
+    """Nodes have had no known place for half an hour."""
+
+    silence: cloudwatch.Alarm
+    """The agent has not reported for half an hour."""
+
     def __init__(
         self,
         scope: Construct,
@@ -90,6 +102,9 @@ class TopologyAlarms(Construct):
 
 class TopologyDashboard(Construct):
     """One page: is the topology right, how often does it change, what does a change cost."""
+
+    dashboard: cloudwatch.Dashboard
+    """Takes more widgets: ``dashboard.add_widgets(…)``."""
 
     def __init__(
         self,
