@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slurm_topology import __version__
-from slurm_topology.agent import jobs
+from slurm_topology.agent import jobs, triggers
 from slurm_topology.agent.disk import CONF, YAML
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.state import AgentState
@@ -70,6 +70,17 @@ def _slurm(world: World) -> Iterator[str]:
     yield slurm.partitions()
     yield slurm.topology_configuration()
     yield slurm.topology()
+    yield ",".join(_missing_triggers(world))
+
+
+def _missing_triggers(world: World) -> list[str]:
+    """They are kept in slurmctld's state and can be lost with it, while all else stays as it was."""
+    if world.files.signature(triggers.NOTIFIER_PATH) is None:
+        return []
+    try:
+        return triggers.missing(world.quick_slurm.triggers())
+    except CommandError:
+        return []  # a Slurm that doesn't tell them takes none either; no reason for a full look each time
 
 
 def release_late(world: World, state: AgentState, pending: tuple[PendingJob, ...], now: float) -> tuple[str, ...]:
