@@ -33,6 +33,7 @@ from slurm_topology.core.model import (
     Switch,
     Tree,
 )
+from slurm_topology.view import placed_lines
 
 # ---- placed
 
@@ -156,6 +157,14 @@ def test_nodes_in_different_roots_or_outside_have_no_way() -> None:
     found = explain_placed(cluster(outside, topology=apart), outside)
     assert found.verdict is Verdict.NO_WAY
     assert found.score.unplaced == ("d4",)
+
+
+@pytest.mark.parametrize("topology", [TREE, BLOCK, NamedTopology("flat", Flat(), True)], ids=lambda each: each.name)
+def test_a_job_that_failed_before_it_had_nodes_has_none(topology: NamedTopology) -> None:
+    failed = job(1, phase=JobPhase.ENDED, started=NOON, ended=NOON)
+    found = explain_placed(cluster(failed, topology=topology), failed)
+    assert found.verdict is Verdict.NO_NODES
+    assert len(list(placed_lines(found))) == 2
 
 
 def test_flat_knows_no_distances() -> None:

@@ -12,7 +12,7 @@ from explain.clusters import trees
 from explain.small import BLOCK, LATER, NODES, TREE, cluster, job
 from slurm_topology.core.explain import Context, NodeFacts, NodeState, Snapshot, Waiting, explain_pending, forest_of
 from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology, Partition, Switch, Tree
-from slurm_topology.view import job_lines
+from slurm_topology.view import job_lines, pending_lines
 
 
 def test_a_job_larger_than_its_partition_never_starts() -> None:
@@ -113,10 +113,10 @@ def test_nodes_asked_for_by_name_have_to_be_free(topology: NamedTopology) -> Non
     context = cluster(job(3, ["a1", "a2"]), away=["b1"], topology=topology)
     found = explain_pending(context, job(4, node_count=2, required_nodes=("a1", "a2")))
     assert (found.waiting, found.place_now) == (Waiting.NODELIST, None)
-    assert found.demands[1].text == "the 2 nodes that it names (--nodelist): 0 are free, job 3 holds 2"
+    assert found.demands[1].text == "2 nodes that it names (--nodelist): 0 free, job 3 holds 2"
     drained = explain_pending(context, job(4, node_count=1, required_nodes=("b1",)))
     assert drained.waiting is Waiting.NODELIST
-    assert drained.demands[1].text.endswith("0 are free, 1 out of service, b1 first")
+    assert drained.demands[1].text.endswith("0 free, 1 out of service, b1 first")
     outside = explain_pending(context, job(4, node_count=1, required_nodes=("c1",), excluded_nodes=("c1",)))
     assert outside.waiting is Waiting.NEVER
     free = explain_pending(context, job(4, node_count=1, required_nodes=("c1", "c2", "c3")))
@@ -157,3 +157,12 @@ def test_switches_are_counted_as_trying_everything_does(topology: NamedTopology,
     ]
     met = next(demand.met for demand in found.demands if demand.name == "switches")
     assert met is (bool(leaves) and min(leaves) <= switches)
+
+
+@pytest.mark.parametrize("topology", [TREE, BLOCK], ids=lambda each: each.name)
+def test_one_node_is_one_node(topology: NamedTopology) -> None:
+    found = explain_pending(cluster(topology=topology), job(4, node_count=1, required_nodes=("c1",), switches=1))
+    words = "\n".join(pending_lines(found))
+    assert "1 node " in words
+    assert "1 nodes" not in words
+    assert "1 leaf switches" not in words

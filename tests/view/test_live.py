@@ -79,6 +79,14 @@ def test_a_job_that_waits_for_its_switches_is_explained_and_mended(agent_lab: Ag
         jobs.where(jobs.submit(3, f"--nodelist={','.join(NAMES[leaf * 4 : leaf * 4 + 3])}"))
     picky = jobs.submit(4, "--switches=1@60:00")
     wait_for(lambda: jobs.get(picky).reason not in ("", "None"), "the scheduler has looked at the job")
+    # others that wait beside it, not for topology: behind it, so that they change nothing for it
+    named = jobs.submit(1, f"--nodelist={NAMES[0]}", "--nice=10")
+    later, held = jobs.submit(1, "--begin=now+1hour"), jobs.submit(1, "--hold", "--array=1-3")
+    after = jobs.submit(1, f"--dependency=afterok:{held}")
+    wait_for(lambda: jobs.get(named).reason not in ("", "None"), "the scheduler has looked at the job with a node list")
+    expected = {str(named): "nodelist", str(later): "slurm", f"{held}_2": "slurm", str(after): "slurm"}
+    answers = {job: answer(agent_lab, "explain", job, "--json")[0]["waiting"] for job in expected}
+    assert answers == expected
     [waiting] = answer(agent_lab, "explain", str(picky), "--json")
     assert waiting["waiting"] == "topology"
     command = next(hint for hint in waiting["hints"] if "Switches=4" in hint).partition(": ")[2]

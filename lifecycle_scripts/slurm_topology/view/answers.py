@@ -16,6 +16,7 @@ _VERDICTS = {
     Verdict.BEST_FREE: "the best that the free nodes allowed",
     Verdict.BETTER_WAS_FREE: "nearer nodes were free",
     Verdict.NO_TOPOLOGY: "Slurm knows no distances here: the topology is flat",
+    Verdict.NO_NODES: "it has no nodes, and had none",
     Verdict.NO_WAY: "some of these nodes have no way to each other in this topology",
 }
 _WAITING = {
@@ -39,12 +40,16 @@ def leaves_word(kind: TopologyKind, count: int) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
+def _nodes(count: int) -> str:
+    return f"{count:,} {'node' if count == 1 else 'nodes'}"
+
+
 def placed_lines(placed: Placed) -> Iterator[str]:
     """How a set of nodes is placed, how it could have been, and what was in the way."""
     found = placed.score
     yield _title(placed)
     yield f"  verdict    {_VERDICTS[placed.verdict]}"
-    if placed.verdict is Verdict.NO_TOPOLOGY:
+    if placed.verdict in (Verdict.NO_TOPOLOGY, Verdict.NO_NODES):
         return
     yield f"  placed     {_where(placed.kind, found)}"
     if found.worst_pair:
@@ -67,10 +72,10 @@ def _title(placed: Placed) -> str:
     topology = f"topology {placed.topology or 'default'} ({placed.kind.value})"
     job = placed.job
     if job is None:
-        return f"{placed.score.node_count:,} nodes in {topology}"
+        return f"{_nodes(placed.score.node_count)} in {topology}"
     since = f" since {job.started}" if job.started else ""
     who = f"job {job.id} {job.name} ({job.user}, {job.state.lower()}{since})"
-    return f"{who}: {placed.score.node_count:,} nodes in {topology}"
+    return f"{who}: {_nodes(placed.score.node_count)} in {topology}"
 
 
 def _where(kind: TopologyKind, found: Score) -> str:
@@ -134,7 +139,7 @@ def _verdict(answer: Placed | Pending) -> str:
 def _calmness(answer: Placed | Pending) -> int:
     order: list[Verdict | Waiting] = [Verdict.NO_WAY, Verdict.BETTER_WAS_FREE, Waiting.NEVER, Waiting.TOPOLOGY]
     order += [Verdict.BEST_FREE, Waiting.NODELIST, Waiting.NODES, Waiting.OTHER, Waiting.SLURM]
-    order += [Verdict.NO_TOPOLOGY, Verdict.BEST]
+    order += [Verdict.NO_TOPOLOGY, Verdict.NO_NODES, Verdict.BEST]
     return order.index(answer.verdict if isinstance(answer, Placed) else answer.waiting)
 
 
@@ -160,7 +165,7 @@ def pending_lines(pending: Pending) -> Iterator[str]:
     job = pending.job
     topology = f"topology {pending.topology or 'default'} ({pending.kind.value})"
     who = f"job {job.id} {job.name} ({job.user}, pending, {job.reason or 'no reason given'})"
-    yield f"{who}: {job.node_count:,} nodes in {topology}"
+    yield f"{who}: {_nodes(job.node_count)} in {topology}"
     yield f"  verdict    {_WAITING[pending.waiting]}"
     for demand in pending.demands:
         yield f"  {_mark(demand):<10} {demand.text}"

@@ -40,7 +40,7 @@ def demands(
         "nodes",
         len(free) >= count,
         len(eligible) >= count,
-        f"{count} nodes: {len(free)} of the {len(eligible)} it may have are free",
+        f"{_nodes(count)}: {len(free)} of the {len(eligible)} it may have are free",
     )
     if job.required_nodes:
         yield _nodelist_demand(context, job, eligible, free)
@@ -54,10 +54,14 @@ def demands(
         yield _switches_demand(forest, job, job.switches, eligible, free)
 
 
+def _nodes(count: int) -> str:
+    return f"{count} {'node' if count == 1 else 'nodes'}"
+
+
 def _nodelist_demand(context: Context, job: Job, eligible: frozenset[str], free: frozenset[str]) -> Demand:
     wanted = frozenset(job.required_nodes)
     missing, closed = wanted - free, wanted - eligible
-    text = f"the {len(wanted)} nodes that it names (--nodelist): {len(wanted) - len(missing)} are free"
+    text = f"{_nodes(len(wanted))} that it names (--nodelist): {len(wanted) - len(missing)} free"
     why = [f"job {holder} holds {held}" for holder, held in context.holders(missing).items()]
     away = sorted(missing & context.out_of_service)
     why += [f"{len(away)} out of service, {away[0]} first"] if away else []
@@ -72,7 +76,7 @@ def _root_demand(forest: Forest, job: Job, eligible: Collection[str], free: Coll
         "root",
         now >= count,
         ever >= count,
-        f"{count} nodes under one root: the most that are free under one is {now} of {ever}",
+        f"{_nodes(count)} under one root: the most that are free under one is {now} of {ever}",
     )
 
 
@@ -93,15 +97,23 @@ def _switches_demand(
 ) -> Demand:
     now, ever = (leaves_needed(forest, nodes, job) for nodes in (free, eligible))
     wait = f", for at most {job.switches_wait}" if job.switches_wait else ""
-    offer = f"the free nodes need {now}" if now is not None else "too few nodes are free under one root"
+    named = frozenset(job.required_nodes).issubset(free)
+    missing = "too few nodes are free under one root" if named else "the nodes that it names aren't free"
+    offer = missing if now is None else f"the free nodes need {now}"
     best = f", an empty cluster {ever}" if ever is not None else ""
-    text = f"at most {switches} leaf switches (--switches{wait}): {offer}{best}"
+    leaves = "leaf switch" if switches == 1 else "leaf switches"
+    text = f"at most {switches} {leaves} (--switches{wait}): {offer}{best}"
     # an impossible --switches only makes it wait until its time is over: it isn't "never"
     return Demand("switches", now is not None and now <= switches, True, text)
 
 
 def leaves_needed(forest: Forest, nodes: Collection[str], job: Job) -> int | None:
-    """The fewest leaves under one root: Slurm counts leaves here, whatever lies between them. None: too few nodes."""
+    """The fewest leaves under one root: Slurm counts leaves here, whatever lies between them.
+
+    None: too few nodes, or those that it names (--nodelist) aren't among them.
+    """
+    if not frozenset(job.required_nodes).issubset(nodes):
+        return None
     counts, musts = forest.counts(nodes), forest.counts(job.required_nodes)
     needed: list[int] = []
     for root in _roots(forest, job.required_nodes):
@@ -167,11 +179,11 @@ def _room_around(pieces: Sequence[slice], free: Sequence[int], required: Sequenc
 def _block_text(fit: BlockFit, job: Job) -> str:
     whole = "wholly free blocks (--exclusive=topo): " if job.exclusive_topology else ""
     if job.segment:
-        segments = f"{fit.wanted} segments of {job.segment} nodes, each within {fit.level_nodes} neighbouring nodes"
+        segments = f"{fit.wanted} segments of {_nodes(job.segment)}, each within {fit.level_nodes} neighbouring nodes"
         return f"{whole}{segments}: {fit.most} have room now"
     if fit.pieces == 1:
-        block = f"{fit.wanted} nodes in one block of {fit.level_nodes}"
+        block = f"{_nodes(fit.wanted)} in one block of {fit.level_nodes}"
         return f"{whole}{block}: the most that are free in one is {fit.most}"
     limit = f"in at most {fit.pieces} aggregates of {fit.piece_nodes}"
     within = f" within {fit.level_nodes} neighbouring nodes" if fit.level_nodes != fit.piece_nodes else ""
-    return f"{whole}{fit.wanted} nodes {limit}{within}: the most that are free so is {fit.most}"
+    return f"{whole}{_nodes(fit.wanted)} {limit}{within}: the most that are free so is {fit.most}"

@@ -22,6 +22,7 @@ class Verdict(str, Enum):
     BEST_FREE = "best free"  # the best that the free nodes allowed
     BETTER_WAS_FREE = "better was free"  # the free nodes allowed more
     NO_TOPOLOGY = "no topology"  # Slurm knows no distances here
+    NO_NODES = "no nodes"  # it ended before it had any
     NO_WAY = "no way"  # some of the nodes can't reach each other, or aren't in the topology
 
 
@@ -104,6 +105,8 @@ def _in_one_leaf(found: Score) -> bool:
 
 
 def _verdict(forest: Forest, found: Score, possible: Place | None, ideal: Place | None) -> Verdict:
+    if not found.node_count:
+        return Verdict.NO_NODES
     if forest.kind is TopologyKind.FLAT:
         return Verdict.NO_TOPOLOGY
     if found.worst_hops is None or found.unplaced:
