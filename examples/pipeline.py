@@ -52,6 +52,7 @@ pipeline.add_stage(
         pipelines.ShellStep(
             "TopologyPlan",
             input=pipeline.cloud_assembly_file_set,
+            # Not on PyPI yet: from an index of your own. Or git+ and the repository's URL.
             install_commands=["pip install cdk-hyperpod-slurm"],
             commands=["slurm-topology plan --strict --template assembly-Production/ProductionCluster*.template.json"],
         )
