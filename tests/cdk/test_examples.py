@@ -82,3 +82,24 @@ def test_plans_differ_where_clusters_do(run: Run) -> None:
     ]
     assert sorted(plan["Topology"]["Kind"] for plan in plans) == ["auto", "flat"]
     assert len({plan["LifecyclePrefix"].split("/")[1] for plan in plans}) == 2
+
+
+def test_aurora_is_a_database_that_slurmdbd_can_use(run: Run) -> None:
+    """The endpoint for writes, the password, and a way in from the nodes; set as slurmdbd asks."""
+    assembly = run(ROOT / "examples/aurora_accounting.py")
+    (cluster,) = clusters(assembly)
+    (template,) = templates(assembly).values()
+    of_type: dict[str, list[str]] = {}
+    for name, resource in template["Resources"].items():
+        of_type.setdefault(resource["Type"], []).append(name)
+    (database,) = of_type["AWS::RDS::DBCluster"]
+    accounting = cluster["Orchestrator"]["Slurm"]["AccountingDatabase"]
+    assert accounting["Endpoint"] == {"Fn::GetAtt": [database, "Endpoint.Address"]}
+    assert accounting["Port"] == 3306
+    assert accounting["SecretArn"]["Ref"] in of_type["AWS::SecretsManager::SecretTargetAttachment"]
+    (group,) = of_type["AWS::RDS::DBClusterParameterGroup"]
+    assert template["Resources"][group]["Properties"]["Parameters"]["innodb_lock_wait_timeout"] == "900"
+    rules = [template["Resources"][name]["Properties"] for name in of_type["AWS::EC2::SecurityGroupIngress"]]
+    (rule,) = [rule for rule in rules if rule["IpProtocol"] == "tcp"]
+    assert rule["FromPort"] == {"Fn::GetAtt": [database, "Endpoint.Port"]}
+    assert rule["SourceSecurityGroupId"] == cluster["VpcConfig"]["SecurityGroupIds"][0]
