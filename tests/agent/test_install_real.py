@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, STATE, AgentLab, resource_config, tree_of
+from agent.agent_lab import RESOURCE_CONFIG, SETTINGS, STATE, AgentLab, Member, resource_config, tree_of
 from agent.bundle import SCRIPTS, STAGING, run_script, stage
 from slurm_lab import Level, StartedBy, wait_for
 from slurm_topology.agent.install import HIDDEN, unusable_python
@@ -59,6 +59,33 @@ def installed(make_agent_lab: Make, slurm_version: str) -> AgentLab:
     return lab
 
 
+def in_leaf(lab: AgentLab, leaf: int) -> list[Member]:
+    """Leaves of four, the last node in this one."""
+    members = tree_of(lab.lab.nodes, 4)
+    members[7] = members[7].moved_to(leaf)
+    return members
+
+
+def linked(lab: AgentLab, name: str) -> None:
+    """HyperPod's file becomes a link to a file of this name beside it, with the same content, or another link."""
+    folder = Path(RESOURCE_CONFIG).parent
+    script = f"ln -s {name} link; mv -T link {RESOURCE_CONFIG}"
+    lab.lab.run("sh", "-e", "-c", f"cd {folder}; test -e {name} || cp {RESOURCE_CONFIG} {name}; {script}", check=True)
+
+
+def the_file_is_a_link(lab: AgentLab) -> None:
+    """It is pointed to another file, and then that one changes."""
+    moved = lab.lab.nodes[7].name
+    linked(lab, "first.json")
+    lab.lab.box.write_text(f"{Path(RESOURCE_CONFIG).parent}/second.json", json.dumps(resource_config(in_leaf(lab, 1))))
+    linked(lab, "second.json")
+    wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf1", "the other file is in force", seconds=30)
+    wait_for(lambda: is_over(lab), "quiet", seconds=60)
+    lab.lab.run("sh", "-c", f"cat {Path(RESOURCE_CONFIG).parent}/first.json >{RESOURCE_CONFIG}", check=True)
+    wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "its change is in force", seconds=30)
+    assert lab.lab.run("readlink", RESOURCE_CONFIG).stdout.strip() == "second.json"
+
+
 def test_life_under_systemd(installed: AgentLab) -> None:
     """Install, change of HyperPod's file, notify, Slurm's trigger, upgrade, removal, one after the other in one lab."""
     lab = installed
@@ -70,11 +97,12 @@ def test_life_under_systemd(installed: AgentLab) -> None:
     )
 
     # HyperPod changes its file: the path unit sees it
-    members = tree_of(lab.lab.nodes, 4)
-    members[7] = members[7].moved_to(0)
-    lab.write_members(members)
+    lab.write_members(in_leaf(lab, 0))
     moved = lab.lab.nodes[7].name
     wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "the change is in force", seconds=30)
+
+    if lab.lab.root.exact_version >= "25.05":  # once is enough: it has nothing to do with Slurm
+        the_file_is_a_link(lab)
 
     # somebody says "look now"; the file needn't have changed
     before = passes(lab)
@@ -131,9 +159,7 @@ def test_a_change_while_a_pass_is_ending_is_not_lost(installed: AgentLab) -> Non
         explain=lambda: journal(lab),
     )
 
-    members = tree_of(lab.lab.nodes, 4)
-    members[7] = members[7].moved_to(0)
-    lab.write_members(members)
+    lab.write_members(in_leaf(lab, 0))
     lab.lab.run("rm", "/var/lib/slurm-topology/hold", check=True)
     moved = lab.lab.nodes[7].name
     wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "the change is in force", explain=lambda: journal(lab))
