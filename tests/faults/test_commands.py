@@ -86,8 +86,8 @@ def test_only_jobs_that_a_change_of_ours_held_are_released() -> None:
 def test_jobs_that_a_topology_without_their_nodes_held_are_released_too() -> None:
     """HyperPod adds a node before anybody can place it: what became held meanwhile is no fault of the job."""
     jobs = [bad("1", 10.0), bad("2", 10.0)]
-    assert held_before(jobs, ["2"], nodes_lacked=True) == ["2"]
-    assert held_before(jobs, ["2"], nodes_lacked=False) == ["1", "2"], (
+    assert held_before(jobs, ["2"], (), nodes_lacked=True) == ["2"]
+    assert held_before(jobs, ["2"], (), nodes_lacked=False) == ["1", "2"], (
         "every node had a place: their own request is bad"
     )
 
