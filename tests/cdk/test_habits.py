@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import botocore.session
 import jsii
@@ -133,14 +135,39 @@ def test_alarms_and_dashboard() -> None:
     alarms = TopologyAlarms(stack, "Alarms", cluster=cluster, actions=[actions.SnsAction(topic)])
     TopologyDashboard(stack, "Dashboard", cluster=cluster, alarms=alarms)
     found = [alarm["Properties"] for alarm in resources_of(stack, "AWS::CloudWatch::Alarm").values()]
-    names = sorted(alarm["MetricName"] for alarm in found)
-    assert names == ["Failures", "Passes", "SecondsSinceMatch", "UnplacedNodes"]
     assert all(alarm["AlarmActions"] == [stack.resolve(topic.topic_arn)] for alarm in found)
     (silence,) = [alarm for alarm in found if alarm["MetricName"] == "Passes"]
     assert (silence["TreatMissingData"], silence["ComparisonOperator"]) == ("breaching", "LessThanThreshold")
     assert all(
         metric.name in str(properties_of(stack, "AWS::CloudWatch::Dashboard")) for metric in metric_names.METRICS
     )
+
+
+def alarm_in_words(alarm: dict[str, Any]) -> str:
+    """As the table of docs/operations.md says it."""
+    threshold, minutes = alarm["Threshold"], alarm["Period"] * alarm["EvaluationPeriods"] // 60
+    if alarm["ComparisonOperator"] == "LessThanThreshold":
+        assert (alarm["Statistic"], threshold) == ("Sum", 1)
+        return f"none for {minutes} minutes"
+    if alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold":
+        assert (alarm["Statistic"], alarm["EvaluationPeriods"]) == ("Sum", 1)
+        return "any" if threshold == 1 else f"{threshold} in {minutes} minutes"
+    assert (alarm["Statistic"], alarm["ComparisonOperator"]) == ("Maximum", "GreaterThanThreshold")
+    return f"above {threshold}" + (f" for {minutes} minutes" if alarm["EvaluationPeriods"] > 1 else "")
+
+
+def test_alarms_are_those_of_the_operators_page() -> None:
+    """docs/operations.md tells when each goes off and what to do then; this is the same."""
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    section = page.split("\n## Metrics and alarms\n", 1)[1].split("\n## ", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "| `" in line]
+    alarming = [row for row in rows if len(row[2]) > 1]  # else a dash
+    told = {row[0].strip("`"): row[2] for row in alarming}
+    assert all(len(row[3]) > 1 for row in alarming), "an alarm without a word about what to do"
+    stack = new_stack()
+    TopologyAlarms(stack, "Alarms", cluster=new_cluster(stack))
+    alarms = [alarm["Properties"] for alarm in resources_of(stack, "AWS::CloudWatch::Alarm").values()]
+    assert {alarm["MetricName"]: alarm_in_words(alarm) for alarm in alarms} == told
 
 
 @pytest.mark.parametrize("home", ["us-west-2", None], ids=["made", "imported"])
