@@ -55,7 +55,9 @@ def measure(version: str, size: int, samples: int) -> dict[str, Any]:
     with lab as slurm:
         agent = AgentLab(slurm)
         # samples follow each other faster than the ceiling of four a minute would let them
-        slurm.box.write_text(SETTINGS, json.dumps({"reconfigures_per_minute": 1000, "cloudwatch": False, "ask_aws": False}))
+        slurm.box.write_text(
+            SETTINGS, json.dumps({"reconfigures_per_minute": 1000, "cloudwatch": False, "ask_aws": False})
+        )
         members = tree_of(slurm.nodes, 16)
         agent.write_members(members)
         stage(agent)

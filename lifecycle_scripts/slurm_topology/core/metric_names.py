@@ -38,9 +38,13 @@ PASSES = Metric("Passes", "Count", "reconcile passes that ended")
 CHANGES = Metric("Changes", "Count", "topologies put in force")
 FAILURES = Metric("Failures", "Count", "passes that failed; what was in force before is in force again")
 YIELDS = Metric("Yields", "Count", "passes that left the topology to another writer")
-UNPLACED_NODES = Metric("UnplacedNodes", "Count", "nodes that the topology in force lacks: jobs can't use them, or only alone")
+UNPLACED_NODES = Metric(
+    "UnplacedNodes", "Count", "nodes that the topology in force lacks: jobs can't use them, or only alone"
+)
 SECONDS_SINCE_MATCH = Metric(
-    "SecondsSinceMatch", "Seconds", "time since Slurm's topology was first seen not to match the network; 0 while it does"
+    "SecondsSinceMatch",
+    "Seconds",
+    "time since Slurm's topology was first seen not to match the network; 0 while it does",
 )
 RECONFIGURE_SECONDS = Metric("ReconfigureSeconds", "Seconds", "how long `scontrol reconfigure` took")
 
