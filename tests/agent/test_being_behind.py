@@ -10,13 +10,13 @@ from agent.offline import record
 from agent.test_conf_being_written import CONF, NAMES, decided, seen
 from slurm_topology.agent import picture
 from slurm_topology.agent.compute import compute
-from slurm_topology.agent.decide import Situation
 from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.observation import Role
 from slurm_topology.agent.outcome import news_of, record_of
 from slurm_topology.agent.record import News, after_pass
 from slurm_topology.agent.rehearse import Rehearsal, Verdict
 from slurm_topology.agent.settings import Mode, Settings
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.state import AgentState
 from slurm_topology.core.errors import ApplyError
 from slurm_topology.core.model import ClusterTopology, NamedTopology, Switch, Tree

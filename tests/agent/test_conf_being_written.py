@@ -12,7 +12,7 @@ from slurm_topology.agent import picture
 from slurm_topology.agent.apply import Applier, Change, ConfChangedError, PausedError
 from slurm_topology.agent.clock import Clock
 from slurm_topology.agent.compute import compute
-from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.decide import decide
 from slurm_topology.agent.decision import Action, Reason
 from slurm_topology.agent.disk import PLUGIN, DiskState, Step
 from slurm_topology.agent.files import Files, Signature
@@ -20,6 +20,7 @@ from slurm_topology.agent.observation import Observation, Role, SlurmView
 from slurm_topology.agent.rehearse import Rehearsal, Rehearser, Verdict
 from slurm_topology.agent.settings import Mode, Settings
 from slurm_topology.agent.shell import Shell
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.slurm import Slurm
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Pause, Store

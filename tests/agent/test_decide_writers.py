@@ -10,13 +10,14 @@ from agent.test_conf_being_written import CONF, members, seen
 from slurm_topology.agent import picture
 from slurm_topology.agent.apply import Applied
 from slurm_topology.agent.compute import compute, seed
-from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.decide import decide
 from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.disk import PLUGIN, DiskState
 from slurm_topology.agent.observation import Observation
 from slurm_topology.agent.outcome import after_success, record_of
 from slurm_topology.agent.record import after_pass, written_digests
 from slurm_topology.agent.settings import Mode, Settings
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import ClusterTopology, Flat, NamedTopology

@@ -11,55 +11,26 @@ checker, mode and pause allow it, no other writer insists, and the pace allows i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import starmap
-from typing import NamedTuple
 
 from slurm_topology.agent import findings, pace, writers
-from slurm_topology.agent.compute import Wanted
 from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.observation import Observation, Role
-from slurm_topology.agent.picture import Picture, lost_overrides
-from slurm_topology.agent.rehearse import Rehearsal, Verdict
+from slurm_topology.agent.picture import lost_overrides
+from slurm_topology.agent.rehearse import Verdict
 from slurm_topology.agent.settings import Mode, Settings
+from slurm_topology.agent.situation import Compared, Situation
 from slurm_topology.agent.smaller import smaller_jobs
-from slurm_topology.agent.state import AgentState, Pause
 from slurm_topology.agent.text import digest
 from slurm_topology.core.model import Finding
 
-__all__ = ["Situation", "decide"]
+__all__ = ["decide"]
 
 
 SLURM_DOWN_AGAIN_SECONDS = 5.0
 RESCUE_TURN_SECONDS = 120.0  # what the agent of an earlier controller may need to look and to mend
 CONF_AHEAD_AGAIN_SECONDS = 10.0  # HyperPod's own reconfigure follows its edit within seconds
-
-
-@dataclass(frozen=True)
-class Situation:
-    """Everything a decision depends on."""
-
-    seen: Observation
-    wanted: Wanted | None  # None: nothing could be computed
-    seed: Wanted | None  # in first boot, as long as places are unknown: what to publish meanwhile, if need be
-    picture: Picture | None  # how wanted, disk and Slurm compare; None without wanted
-    disk_verdict: Rehearsal | None  # only asked for when slurmctld is down
-    state: AgentState
-    pause: Pause | None
-    settings: Settings
-    mode: Mode
-
-
-class Compared(NamedTuple):
-    """A situation in which something is wanted and could be compared."""
-
-    seen: Observation
-    wanted: Wanted
-    seed: Wanted | None
-    picture: Picture
-    state: AgentState
-    settings: Settings
-    mode: Mode
 
 
 def decide(situation: Situation) -> Decision:

@@ -10,7 +10,7 @@ from slurm_topology.agent.apply import Applied, Applier, Change, ConfChangedErro
 from slurm_topology.agent.assign import assigned
 from slurm_topology.agent.client_conf import keep_client_conf
 from slurm_topology.agent.compute import Wanted
-from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.decide import decide
 from slurm_topology.agent.decision import Action, Decision, Reason
 from slurm_topology.agent.disk import as_map
 from slurm_topology.agent.glance import release_late
@@ -21,6 +21,7 @@ from slurm_topology.agent.places import Place
 from slurm_topology.agent.record import PassRecord, Settled, after_pass
 from slurm_topology.agent.rehearse import Rehearsal, Verdict
 from slurm_topology.agent.settings import Mode, mode_in_force
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.slurm import PendingJob
 from slurm_topology.agent.slurm_conf import read_slurm_conf
 from slurm_topology.agent.state import AgentState, Store, Transaction

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from slurm_topology.agent import findings, jobs, pace, writers
 from slurm_topology.agent.apply import Applied
-from slurm_topology.agent.decide import Situation
 from slurm_topology.agent.decision import Action, Decision
 from slurm_topology.agent.observation import Role
 from slurm_topology.agent.picture import exempt, unplaced_nodes
 from slurm_topology.agent.record import News, PassRecord, put_by_us, written_digests
 from slurm_topology.agent.settings import Settings
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.state import AgentState
 from slurm_topology.core.model import Finding
 

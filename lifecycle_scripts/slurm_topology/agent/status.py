@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from slurm_topology.agent.decide import Situation, decide
+from slurm_topology.agent.decide import decide
 from slurm_topology.agent.disk import CONF, PLUGIN, YAML, as_map
 from slurm_topology.agent.full_pass import Pass
 from slurm_topology.agent.observation import Observation
+from slurm_topology.agent.situation import Situation
 from slurm_topology.agent.state import AgentState, Pause
 from slurm_topology.agent.text import digest
 from slurm_topology.agent.world import World

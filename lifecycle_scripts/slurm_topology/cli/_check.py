@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from slurm_topology.agent.decide import Situation
 from slurm_topology.agent.rehearse import Rehearsal
+from slurm_topology.agent.situation import Situation
 from slurm_topology.core.explain import Context
 
 __all__ = ["Check", "Examined", "Grade"]
