@@ -18,6 +18,7 @@ from slurm_topology.core.metric_names import Metric
 
 from . import permissions
 from ._rules_types import expect_types
+from ._statements import own_policy
 from ._tokens import is_known, known_text
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ class ClusterBase(Resource):
     """The name that it was given; else its ARN, for SageMaker takes either wherever it asks for a name."""
 
     execution_role: iam.IRole | None
-    """The role of the compute and login nodes; None when an imported cluster was not told it."""
+    """The role of the compute and login nodes; None when an imported cluster was not told it.
+
+    What names the cluster's ARN comes by ``grant…``, never by ``add_to_principal_policy``: the cluster waits for its
+    roles' policies, and could not wait for one that waits for the cluster.
+    """
 
     controller_role: iam.IRole | None
     """The role of the controller."""
@@ -134,16 +139,20 @@ class ClusterBase(Resource):
         return self._rule(id, "SageMaker HyperPod Cluster Event", detail, options)
 
     def _own_policy(self, grantee: iam.IGrantable) -> iam.IGrantable | None:
-        """A policy beside the role's own when ``grantee`` is one of this cluster's roles.
+        """A policy beside the role's own when ``grantee`` is one of this cluster's roles, or has one.
 
         The cluster waits for its roles with their policies; a policy that names the cluster's ARN waits for the
         cluster. So it may not be one of those.
         """
-        role = self.execution_role if grantee is self else grantee
-        for name, own in (("Execution", self.execution_role), ("Controller", self.controller_role)):
-            if own is not None and own is role:
-                return permissions.own_policy(self, f"{name}OnSelf", own)
+        principal = grantee.grant_principal
+        for name, own in self._roles_of_nodes():
+            if own is not None and (own is principal or own.grant_principal is principal):
+                return own_policy(self, f"{name or f'Role{own.node.addr[-8:]}'}OnSelf", own)
         return None
+
+    def _roles_of_nodes(self) -> list[tuple[str, iam.IRole | None]]:
+        """All roles that nodes have, each with a name for its policy, "" where its address has to do."""
+        return [("Execution", self.execution_role), ("Controller", self.controller_role)]
 
     def _place(self) -> dict[str, str]:
         """Where the agent reports to, as far as it is known: an imported cluster may be in another region."""

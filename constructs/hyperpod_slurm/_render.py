@@ -103,12 +103,12 @@ def _storage_configs(group: InstanceGroup, context: GroupContext) -> list[_Cfn.C
     configs = []
     root_key = group.root_volume_key or context.encryption_key
     if root_key is not None:
-        root = _Cfn.ClusterEbsVolumeConfigProperty(root_volume=True, volume_kms_key_id=root_key.key_id)
+        root = _Cfn.ClusterEbsVolumeConfigProperty(root_volume=True, volume_kms_key_id=root_key.key_arn)
         configs.append(_Cfn.ClusterInstanceStorageConfigProperty(ebs_volume_config=root))
     if group.ebs_volume is not None:
         key = group.ebs_volume.encryption_key or context.encryption_key
         volume = _Cfn.ClusterEbsVolumeConfigProperty(
-            volume_size_in_gb=group.ebs_volume.size_gib, volume_kms_key_id=key.key_id if key else None
+            volume_size_in_gb=group.ebs_volume.size_gib, volume_kms_key_id=key.key_arn if key else None
         )
         configs.append(_Cfn.ClusterInstanceStorageConfigProperty(ebs_volume_config=volume))
     return configs + [_mount(mount) for mount in (*context.shared_mounts, *group.mounts)]

@@ -16,6 +16,7 @@ from slurm_topology.core.model import Finding, NodeRole
 
 from . import _rules_roles, permissions
 from ._rules_roles import RoleSpec
+from ._statements import Holder, Statement, holder_of
 from .instance_group import InstanceGroup
 
 __all__ = ["InstanceRoles", "make_roles"]
@@ -23,18 +24,20 @@ __all__ = ["InstanceRoles", "make_roles"]
 
 @dataclass(frozen=True)
 class InstanceRoles:
-    """``nodes``: of compute and login nodes. ``granted``: roles that were brought, and what they need."""
+    """``nodes``: of compute and login nodes. ``granted``: roles that were brought, what holds their statements, and
+    what they need. ``awaited``: what a node may not start without."""
 
     nodes: iam.IRole
     controller: iam.IRole
-    granted: Sequence[tuple[iam.IRole, Sequence[permissions.Statement]]]
+    granted: Sequence[tuple[iam.IRole, Holder, Sequence[Statement]]]
+    awaited: Sequence[Holder]
 
     def findings(self) -> list[Finding]:
         """What to say about them, once something refers to each: a role of ``LazyRole`` is made only then."""
         specs = []
-        for role, needs in self.granted:
-            texts = tuple(one.as_json(Stack.of(role)) for one in needs)
-            specs.append(RoleSpec(role.node.path, _takes_policies(role), texts))
+        for role, holder, needs in self.granted:
+            texts = tuple(one.as_json(Stack.of(holder)) for one in needs)
+            specs.append(RoleSpec(role.node.path, _takes_policies(holder), texts))
         return list(_rules_roles.grants_land(specs))
 
 
@@ -53,16 +56,20 @@ def make_roles(
     brought = {role.node.path: role for role in (nodes, controller, *of_groups) if role is not None}
     controller = controller or nodes or permissions.make_instance_role(scope, "ControllerRole")
     nodes = nodes or permissions.make_instance_role(scope, "ExecutionRole")
-    needs: dict[str, list[permissions.Statement]] = defaultdict(list)
-    for role in _once(nodes, controller, *of_groups):
-        needs[role.node.path] += permissions.allow_instance(role, instance)
+    every = _once(nodes, controller, *of_groups)
+    holders = {role.node.path: holder_of(scope, role, f"RolePolicy{role.node.addr[-8:]}") for role in every}
+    needs: dict[str, list[Statement]] = defaultdict(list)
+    for path, holder in holders.items():
+        needs[path] += permissions.allow_instance(holder, instance)
         for key in volume_keys:
-            needs[role.node.path] += permissions.allow_volumes(role, key)
+            needs[path] += permissions.allow_volumes(holder, key)
     for role in _once(controller, *_controllers_own(groups)):
-        needs[role.node.path] += permissions.allow_agent(role)
+        path = role.node.path
+        needs[path] += permissions.allow_agent(holders[path])
         if secret is not None:
-            needs[role.node.path] += permissions.allow_accounting(role, secret)
-    return InstanceRoles(nodes, controller, [(role, needs[path]) for path, role in brought.items()])
+            needs[path] += permissions.allow_accounting(holders[path], role, secret)
+    granted = [(role, holders[path], needs[path]) for path, role in brought.items()]
+    return InstanceRoles(nodes, controller, granted, [*every, *holders.values()])
 
 
 def _once(*roles: iam.IRole) -> list[iam.IRole]:
@@ -74,7 +81,8 @@ def _controllers_own(groups: Sequence[InstanceGroup]) -> list[iam.IRole]:
     return [group.execution_role for group in controllers if group.execution_role is not None]
 
 
-def _takes_policies(role: iam.IRole) -> bool:
-    """Whether what was granted has become a policy below the role. CDK tells it in no other way: the role that
-    ``mutable=False`` gives says "added" to every statement, and drops it."""
-    return any(isinstance(child, iam.CfnPolicy) for child in role.node.find_all())
+def _takes_policies(holder: Holder) -> bool:
+    """Whether what was granted has become a policy below the role, or one that is attached to it. CDK tells it in no
+    other way: the role that ``mutable=False`` gives says "added" to every statement, and drops it."""
+    policies = [child for child in holder.node.find_all() if isinstance(child, iam.CfnPolicy)]
+    return any(Stack.of(holder).resolve(policy.roles) for policy in policies)

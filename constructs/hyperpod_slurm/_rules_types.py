@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from slurm_topology.core.model import Finding
 
+from ._interfaces import implements
 from ._rules import as_text, error
 from ._tokens import is_token
 
@@ -81,20 +82,8 @@ def _is(value: object, kind: Any) -> bool:
             return False
         return kind is float or isinstance(value, int) or value.is_integer() or is_token(value)
     if getattr(kind, "_is_protocol", False):
-        return _implements(value, kind)
+        return implements(value, kind)
     return isinstance(value, kind)
-
-
-def _implements(value: object, interface: Any) -> bool:
-    """Whether ``value`` has what the interface adds to those it extends; nothing is read, for that asks the kernel."""
-    if isinstance(value, type):
-        return False
-    names = [name for name in vars(interface) if not name.startswith("_")]
-    names = [name for name in names if isinstance(vars(interface)[name], property)] or names
-    if type(value).__module__.startswith("jsii."):  # what jsii gives for a class that it has no name for
-        has = [type(delegate) for delegate in getattr(value, "_delegates", ())]
-        return not has or all(any(hasattr(one, name) for one in has) for name in names)
-    return all(hasattr(type(value), name) for name in names)
 
 
 @cache

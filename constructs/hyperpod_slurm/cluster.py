@@ -55,7 +55,7 @@ class SlurmCluster(ClusterBase):
     """
 
     execution_role: iam.IRole
-    """The role of the compute and login nodes."""
+    """The role of the compute and login nodes. Allow it what names ``cluster_arn`` by ``grant…`` alone: ClusterBase."""
 
     controller_role: iam.IRole
     """The role of the controller."""
@@ -174,6 +174,8 @@ class SlurmCluster(ClusterBase):
         )
         self.execution_role, self.controller_role = roles.nodes, roles.controller
         self._resource = self._make_resource()
+        # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
+        self._resource.node.add_dependency(self.network, *roles.awaited)
         report(self, roles.findings(), None)
         self.cluster_arn = self._resource.attr_cluster_arn
         unnamed = cluster_name is None or cluster_name == PhysicalName.GENERATE_IF_NEEDED
@@ -214,6 +216,9 @@ class SlurmCluster(ClusterBase):
         every = [*self.security_groups, *(one for group in self.instance_groups for one in group.security_groups)]
         return ec2.Connections(security_groups=list({one.node.path: one for one in every}.values()))
 
+    def _roles_of_nodes(self) -> list[tuple[str, iam.IRole | None]]:
+        return [*super()._roles_of_nodes(), *(("", group.execution_role) for group in self.instance_groups)]
+
     def _instance_scope(self) -> permissions.InstanceScope:
         subnets = [*self.network.subnets, *(subnet for group in self.instance_groups for subnet in group.subnets)]
         groups = [*self.security_groups, *(one for group in self.instance_groups for one in group.security_groups)]
@@ -246,9 +251,6 @@ class SlurmCluster(ClusterBase):
             ),
         )
         _render.override_newer_properties(resource, self.instance_groups, self._database)
-        # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
-        others = [group.execution_role for group in self.instance_groups if group.execution_role is not None]
-        resource.node.add_dependency(self.network, self.execution_role, self.controller_role, *others)
         acknowledge(resource, _render.false_alarms(self.instance_groups))
         return resource
 

@@ -1,4 +1,4 @@
-"""All IAM of the library: who may do what, and why. Nothing else in it makes a policy statement.
+"""All IAM of the library: who may do what, and why. Nothing else in it says what is allowed.
 
 Three roles. *Nodes* (compute and login) run jobs: whatever their role may do, every user of the cluster may. So what
 only the agent and slurmdbd need is granted to the *controller's* role alone. A *handler* is the Lambda function
@@ -7,12 +7,10 @@ behind custom resources: a cluster's, or that of a network of its own.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
-from aws_cdk import ArnFormat, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
@@ -22,15 +20,14 @@ from constructs import Construct
 
 from slurm_topology.core import metric_names
 
-from ._nag import acknowledge, acknowledge_wildcards
-from ._tokens import resolved_text
+from ._nag import acknowledge
+from ._statements import Holder, Statement, allow, arn_of, use_key, with_key
 
 __all__ = [
     "CLUSTER_EVENTS",
     "DESCRIBE_CLUSTER",
     "MANAGE_NODES",
     "InstanceScope",
-    "Statement",
     "allow_accounting",
     "allow_agent",
     "allow_describing",
@@ -42,7 +39,6 @@ __all__ = [
     "make_flow_log_role",
     "make_handler_role",
     "make_instance_role",
-    "own_policy",
 ]
 
 DESCRIBE_CLUSTER = ("sagemaker:DescribeCluster", "sagemaker:DescribeClusterNode", "sagemaker:ListClusterNodes")
@@ -85,22 +81,6 @@ _DESCRIBES_ALL = "EC2 offers no resource for its Describe actions"
 _OWN_FILES = "the names below this cluster's own prefix are made at deploy time"
 
 
-class Statement(NamedTuple):
-    """``why`` says why a resource has to be a pattern, where one is."""
-
-    sid: str
-    actions: Sequence[str]
-    resources: Sequence[str]
-    conditions: Mapping[str, Any] | None = None
-    why: str = ""
-
-    def as_json(self, stack: Stack) -> str:
-        """For a policy that people write: references to resources of ``stack`` as ``<LogicalId>``."""
-        resources = [resolved_text(one) for one in stack.resolve(list(self.resources))]
-        document = {"Sid": self.sid, "Effect": "Allow", "Action": list(self.actions), "Resource": resources}
-        return json.dumps({**document, **({"Condition": dict(self.conditions)} if self.conditions else {})})
-
-
 @dataclass(frozen=True)
 class InstanceScope:
     """What instances of a cluster may touch: lifecycle files, and where their network interfaces are."""
@@ -127,19 +107,19 @@ def make_instance_role(scope: Construct, id: str) -> iam.Role:  # noqa: A002 - C
     return role
 
 
-def allow_instance(role: iam.IRole, scope: InstanceScope) -> list[Statement]:
+def allow_instance(role: Holder, scope: InstanceScope) -> list[Statement]:
     """What instances need of their cluster. This and its like give back what they allowed."""
     stack = Stack.of(role)
-    own = _arn(stack, "ec2", "network-interface/*")
+    own = arn_of(stack, "ec2", "network-interface/*")
     interfaces = [
         own,
-        *(_arn(stack, "ec2", f"subnet/{name}", scope.subnet_owner) for name in scope.subnet_ids),
-        *(_arn(stack, "ec2", f"security-group/{name}") for name in scope.security_group_ids),
-        _arn(stack, "ec2", "instance/*", account="*"),
+        *(arn_of(stack, "ec2", f"subnet/{name}", scope.subnet_owner) for name in scope.subnet_ids),
+        *(arn_of(stack, "ec2", f"security-group/{name}") for name in scope.security_group_ids),
+        arn_of(stack, "ec2", "instance/*", account="*"),
     ]
     when_created = {"StringEquals": {"ec2:CreateAction": "CreateNetworkInterface"}}
     why = "interfaces get their ids from EC2; instances of HyperPod belong to an account of AWS"
-    allowed = _allow(
+    allowed = allow(
         role,
         Statement("DescribeVpc", _VPC_READ, ["*"], why=_DESCRIBES_ALL),
         Statement("NetworkInterfaces", _VPC_WRITE, interfaces, why=why),
@@ -147,20 +127,20 @@ def allow_instance(role: iam.IRole, scope: InstanceScope) -> list[Statement]:
         *_file_statements(scope.bucket, scope.prefix, ("s3:GetObject",)),
     )
     if scope.bucket.encryption_key is not None:
-        allowed += _use_key(role, scope.bucket.encryption_key, "LifecycleFilesKey", "kms:Decrypt")
+        allowed += use_key(role, scope.bucket.encryption_key, "LifecycleFilesKey", "kms:Decrypt")
     return allowed
 
 
-def allow_agent(role: iam.IRole) -> list[Statement]:
+def allow_agent(role: Holder) -> list[Statement]:
     """What the topology agent on the controller asks (an instance's zone, and its place) and reports.
 
     It also reads the plan in force, below the lifecycle prefix, as every instance may.
     """
-    clusters = _arn(Stack.of(role), "sagemaker", "cluster/*")
+    clusters = arn_of(Stack.of(role), "sagemaker", "cluster/*")
     namespace = {"StringEquals": {"cloudwatch:namespace": metric_names.NAMESPACE}}
     not_yet = "SageMaker makes the cluster's id while the agent already runs"
     no_resource = "CloudWatch metrics are no resources; the condition names the one namespace"
-    return _allow(
+    return allow(
         role,
         Statement("AgentCluster", ("sagemaker:DescribeClusterNode",), [clusters], why=not_yet),
         # the last source: for instances that neither HyperPod's labels nor SageMaker place
@@ -169,20 +149,28 @@ def allow_agent(role: iam.IRole) -> list[Statement]:
     )
 
 
-def allow_accounting(role: iam.IRole, secret: secretsmanager.ISecret) -> list[Statement]:
-    """slurmdbd on the controller reads the database's password. A key of the secret's own allows it in its policy."""
-    secret.grant_read(role)
+def allow_accounting(role: Holder, principal: iam.IRole, secret: secretsmanager.ISecret) -> list[Statement]:
+    """slurmdbd on the controller reads the database's password. A key of the secret's own allows it in its policy.
+
+    ``principal`` is the role itself, for the key's policy.
+    """
     actions = ("secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue")
-    return [Statement("Accounting", actions, [secret.secret_arn])]
+    needed = Statement("Accounting", actions, [secret.secret_arn])
+    if not isinstance(role, iam.Policy):
+        secret.grant_read(role)
+        return [needed]
+    if secret.encryption_key is not None:  # as grant_read does it
+        service = f"secretsmanager.{Stack.of(role).region}.amazonaws.com"
+        secret.encryption_key.grant_decrypt(kms.ViaServicePrincipal(service, principal.grant_principal))
+    return allow(role, needed)
 
 
-def allow_volumes(role: iam.IRole, key: kms.IKey) -> list[Statement]:
+def allow_volumes(role: Holder, key: kms.IKey) -> list[Statement]:
     """Encrypted volumes of instances: EC2 makes a grant for each."""
     actions = ("kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext")
     for_aws = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
-    return _use_key(role, key, "VolumeKey", *actions) + _allow(
-        role, Statement("VolumeGrants", ("kms:CreateGrant",), [key.key_arn], for_aws)
-    )
+    grants = with_key(role, key, Statement("VolumeGrants", ("kms:CreateGrant",), [], for_aws))
+    return use_key(role, key, "VolumeKey", *actions) + allow(role, grants)
 
 
 def make_flow_log_role(scope: Construct, log_group: logs.ILogGroup) -> iam.Role:
@@ -206,10 +194,10 @@ def make_handler_role(
     log_group.grant_write(role)
     if in_vpc:
         why = "Lambda makes its network interfaces itself, and their ids are not known before"
-        _allow(role, Statement("NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why))
+        allow(role, Statement("NetworkInterfaces", _LAMBDA_VPC, ["*"], why=why))
     if traced:
         actions = ("xray:PutTelemetryRecords", "xray:PutTraceSegments")
-        _allow(role, Statement("Tracing", actions, ["*"], why="X-Ray has no resources for these actions"))
+        allow(role, Statement("Tracing", actions, ["*"], why="X-Ray has no resources for these actions"))
     return role
 
 
@@ -227,21 +215,21 @@ def allow_handler(
         Statement("InstanceTypes", ("ec2:DescribeInstanceTypes",), ["*"], why=_DESCRIBES_ALL),
     ]
     if training_plans:
-        reserved = _arn(stack, "sagemaker", "reserved-capacity/*")
+        reserved = arn_of(stack, "sagemaker", "reserved-capacity/*")
         why = "a training plan names its reserved capacities only when it is asked"
         statements += [
             Statement("TrainingPlans", ("sagemaker:DescribeTrainingPlan",), training_plans),
             Statement("UltraServers", ("sagemaker:ListUltraServersByReservedCapacity",), [reserved], why=why),
         ]
-    _allow(role, *statements)
+    allow(role, *statements)
     if bucket.encryption_key is not None:
-        bucket.encryption_key.grant(role, "kms:Decrypt", "kms:GenerateDataKey")
+        use_key(role, bucket.encryption_key, "LifecycleFilesKey", "kms:Decrypt", "kms:GenerateDataKey")
 
 
 def allow_prefix_lists(role: iam.IRole) -> None:
     """What a function needs that a new network asks for the id of S3's prefix list."""
     actions = ("ec2:DescribeManagedPrefixLists",)
-    _allow(role, Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
+    allow(role, Statement("PrefixLists", actions, ["*"], why=_DESCRIBES_ALL))
 
 
 def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam.Policy:
@@ -251,12 +239,6 @@ def allow_describing(scope: Construct, role: iam.IRole, cluster_arn: str) -> iam
     policy = iam.Policy(scope, "DescribePolicy", statements=[statement])
     policy.attach_to_role(role)
     return policy
-
-
-def own_policy(scope: Construct, id: str, role: iam.IRole) -> iam.Policy:  # noqa: A002 - CDK's name for it
-    """A policy of ``role`` that is no part of the role, made when it is first needed."""
-    made = scope.node.try_find_child(id)
-    return made if isinstance(made, iam.Policy) else iam.Policy(scope, id, roles=[role])
 
 
 def grant(grantee: iam.IGrantable, cluster_arn: str, actions: Sequence[str]) -> iam.Grant:
@@ -270,23 +252,3 @@ def _file_statements(bucket: s3.IBucket, prefix: str, actions: Sequence[str]) ->
         Statement("LifecycleFiles", actions, [bucket.arn_for_objects(f"{prefix}/*")], why=_OWN_FILES),
         Statement("ListLifecycleFiles", ("s3:ListBucket",), [bucket.bucket_arn], own_prefix),
     ]
-
-
-def _use_key(role: iam.IRole, key: kms.IKey, sid: str, *actions: str) -> list[Statement]:
-    key.grant(role, *actions)
-    return [Statement(sid, actions, [key.key_arn])]
-
-
-def _allow(role: iam.IRole, *statements: Statement) -> list[Statement]:
-    for one in statements:
-        role.add_to_principal_policy(
-            iam.PolicyStatement(
-                sid=one.sid, actions=list(one.actions), resources=list(one.resources), conditions=one.conditions
-            )
-        )
-    acknowledge_wildcards(role, {arn: one.why for one in statements if one.why for arn in one.resources})
-    return list(statements)
-
-
-def _arn(stack: Stack, service: str, resource: str, account: str | None = None) -> str:
-    return stack.format_arn(service=service, resource=resource, account=account, arn_format=ArnFormat.NO_RESOURCE_NAME)

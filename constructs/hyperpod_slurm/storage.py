@@ -111,7 +111,7 @@ class NewLustre:
             storage_capacity=self.capacity_gib,
             subnet_ids=[subnet.subnet_id for subnet in network.subnets[:1]],
             security_group_ids=[group.security_group_id for group in network.security_groups],
-            kms_key_id=self.encryption_key.key_id if self.encryption_key else None,
+            kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
             lustre_configuration=fsx.CfnFileSystem.LustreConfigurationProperty(
                 deployment_type="PERSISTENT_2",
                 per_unit_storage_throughput=int(self.throughput),
@@ -150,7 +150,7 @@ class NewOpenZfs:
             storage_capacity=self.capacity_gib,
             subnet_ids=[subnet.subnet_id for subnet in network.subnets[:1]],
             security_group_ids=[group.security_group_id for group in network.security_groups],
-            kms_key_id=self.encryption_key.key_id if self.encryption_key else None,
+            kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
             open_zfs_configuration=fsx.CfnFileSystem.OpenZFSConfigurationProperty(
                 deployment_type="SINGLE_AZ_HA_2",
                 throughput_capacity=self.throughput_mbps,
