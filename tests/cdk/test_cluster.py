@@ -101,7 +101,7 @@ def test_everything_a_compute_group_can_say() -> None:
     network = rendered.pop("OverrideVpcConfig")
     role = rendered.pop("ExecutionRole")
     rendered.pop("LifeCycleConfig")
-    key_id = stack.resolve(key.key_id)
+    key_arn = stack.resolve(key.key_arn)
     assert rendered == {
         "InstanceGroupName": "train",
         "InstanceType": "ml.p5.48xlarge",
@@ -117,8 +117,8 @@ def test_everything_a_compute_group_can_say() -> None:
         "AutoPatchConfig": {"PatchingStrategy": "WhenAllIdle"},
         "ScheduledUpdateConfig": {"ScheduleExpression": "cron(0 3 ? * SUN *)"},
         "InstanceStorageConfigs": [
-            {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": key_id}},
-            {"EbsVolumeConfig": {"VolumeSizeInGB": 500, "VolumeKmsKeyId": key_id}},
+            {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": key_arn}},
+            {"EbsVolumeConfig": {"VolumeSizeInGB": 500, "VolumeKmsKeyId": key_arn}},
             {
                 "FsxLustreConfig": {
                     "DnsName": "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com",
@@ -210,9 +210,9 @@ def test_cluster_key_encrypts_volumes() -> None:
     new_cluster(stack, controller(), p5(root_volume_key=own, ebs_volume=EbsVolume(size_gib=10)), encryption_key=shared)
     groups = groups_of(properties_of(stack, CLUSTER))
     keys = [config["EbsVolumeConfig"]["VolumeKmsKeyId"] for config in groups["train"]["InstanceStorageConfigs"]]
-    assert keys == [stack.resolve(own.key_id), stack.resolve(shared.key_id)]
+    assert keys == [stack.resolve(own.key_arn), stack.resolve(shared.key_arn)]
     (root,) = groups["controller"]["InstanceStorageConfigs"]
-    assert root["EbsVolumeConfig"] == {"RootVolume": True, "VolumeKmsKeyId": stack.resolve(shared.key_id)}
+    assert root["EbsVolumeConfig"] == {"RootVolume": True, "VolumeKmsKeyId": stack.resolve(shared.key_arn)}
 
 
 def test_the_cluster_waits_for_policies_and_network() -> None:
