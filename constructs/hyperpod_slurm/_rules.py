@@ -24,8 +24,10 @@ def warning(id: str, subject: str, message: str, remedy: str) -> Finding:  # noq
 
 
 def as_text(finding: Finding) -> str:
-    """One line for people: id, subject, what is wrong, what to do."""
-    subject = f"{finding.subject}: " if finding.subject else ""
+    """One line for people: id, subject (which messages of the core begin with by themselves), what is wrong, what to
+    do."""
+    named = not finding.subject or finding.message.startswith(f"{finding.subject}: ")
+    subject = "" if named else f"{finding.subject}: "
     remedy = f". {finding.remedy}" if finding.remedy else ""
     return f"{finding.id} {subject}{finding.message}{remedy}"
 

@@ -545,7 +545,7 @@ WARNINGS = (
         "TOPO202",
         only(controller(), p5(), ComputeGroup("cpu", "ml.c5.large")),
         only(controller(), p5()),
-        "cluster default: flat, because of cpu",
+        "TOPO202 cluster default: flat, because of cpu",  # the subject once
     ),
 )
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurm_topology.core.block_rule import block_fit, largest_fit
+from slurm_topology.core.block_rule import block_fit, largest_fit, refused_sizes
 from slurm_topology.core.block_size import block_counts, feasible_base, lower
 from slurm_topology.core.blocks import build_blocks, levels
 from slurm_topology.core.model import Block, Blocks, Node, Placement
@@ -126,9 +126,20 @@ def test_higher_levels_refuse_large_jobs(sizes: tuple[int, ...], counts: list[in
     unset=st.booleans(),
     counts=st.lists(st.integers(0, 7), max_size=20),
 )
-def test_the_largest_job_is_the_largest_that_fits(base: int, spans: list[int], unset: bool, counts: list[int]) -> None:
+def test_the_largest_job_and_those_that_are_refused(
+    base: int, spans: list[int], unset: bool, counts: list[int]
+) -> None:
     """By trying each size; tests/slurmctld/test_largest_job.py asks slurmctld."""
     sizes = () if unset else (base, *(base * span for span in sorted(spans)))
     blocks = Blocks(sizes, tuple(Block(f"b{n}", ("n",) * count) for n, count in enumerate(counts)))
     possible = [size for size in range(1, sum(counts) + 1) if block_fit(blocks, counts, size).fits]
     assert largest_fit(blocks, counts) == max(possible, default=0)
+    refused = [size for run in refused_sizes(blocks, counts) for size in run]
+    assert refused == [size for size in range(1, sum(counts) + 1) if size not in possible]
+
+
+def test_what_is_refused_is_not_always_the_largest() -> None:
+    assert refused_sizes(Blocks((17,)), [17, 17, 15, 15, 15]) == [range(50, 52), range(65, 69)]
+    assert refused_sizes(Blocks((100,)), [18, 18, 18]) == [range(19, 55)]
+    assert refused_sizes(Blocks((18, 36)), [18, 18, 18]) == [range(37, 55)]
+    assert refused_sizes(Blocks((18,)), [18, 18, 18]) == []

@@ -67,6 +67,53 @@ def test_smallest_block_sets_the_base_size_is_told_where_it_is_a_choice() -> Non
     assert ids(check_topology(default(body), V25_11, None)) == ["TOPO056"]
 
 
+def test_a_small_base_is_not_told_where_a_larger_one_would_refuse_jobs() -> None:
+    assert refusals(V25_11, (9,), 17, 5, 5, 1) == []
+    (told,) = refusals(V25_11, (10,), 17, 5, 5, 1)
+    assert told == (
+        "has 28 nodes, but slurmctld refuses jobs of 28 nodes, which the block sizes 10 leave no place; 9 alone "
+        "refuses none"
+    )
+
+
+def blocks_of(sizes: tuple[int, ...], *counts: int) -> Blocks:
+    return Blocks(sizes, tuple(Block(f"b{n}", tuple(f"b{n}-{k}" for k in range(c))) for n, c in enumerate(counts)))
+
+
+def refusals(version: SlurmVersion, sizes: tuple[int, ...], *counts: int) -> list[str]:
+    """What is told of these blocks, all of which must be TOPO058."""
+    findings = check_topology(default(blocks_of(sizes, *counts)), version, None)
+    assert {finding.id for finding in findings} <= {"TOPO058"}
+    return [finding.message.removeprefix("topology default: ") for finding in findings]
+
+
+def test_block_sizes_that_refuse_jobs_are_told_with_the_size_that_does_not() -> None:
+    """The verdicts are those of slurmctld (tests/slurmctld/test_largest_job.py)."""
+    assert [
+        told.partition("jobs of ")[2].partition(" nodes")[0]
+        for told in (
+            *refusals(V26_05, (100,), 18, 18, 18),
+            *refusals(V26_05, (18, 36), 18, 18, 18),
+            *refusals(V24_11, (18, 36), 18, 18, 18),
+            *refusals(V26_05, (17,), 17, 17, 15, 15, 15),
+        )
+    ] == ["19 to 54", "37 to 54", "37 to 54", "50 to 51, 65 to 68"]
+    assert refusals(V24_11, (4, 16), 18, 5, 4, 4, 4)[0].endswith("; 4 alone refuses none")
+    assert refusals(V26_05, (18,), 18, 18, 18) == refusals(V26_05, (18,), 18, 18, 3) == []
+
+
+def test_block_sizes_that_refuse_jobs_of_one_partition_are_told() -> None:
+    """Blocks 2 and 3 of four are in different pairs: no job of that partition has 34 nodes."""
+    body = blocks_of((17, 34), 17, 17, 17, 17)
+    some = {node for block in body.blocks[1:3] for node in block.nodes}
+    findings = check_topology(default(body), V26_05, None, partition_nodes={"": (), "some": some})
+    (told,) = (finding.message for finding in findings if finding.id == "TOPO058")
+    assert told == (
+        "topology default: partition some has 34 nodes, but slurmctld refuses jobs of 18 to 34 nodes, which the block "
+        "sizes 17, 34 leave no place; 17 alone refuses none"
+    )
+
+
 @pytest.mark.parametrize(
     ("version", "found"),
     [("25.05.8", []), ("25.11.0", ["TOPO057"]), ("25.11.2", ["TOPO057"]), ("25.11.3", []), ("26.05", [])],

@@ -83,6 +83,25 @@ def test_flat_because_of_a_cpu_group_is_a_warning() -> None:
     assert make_plan([cpu()], (), V25_11).findings == ()
 
 
+def flat_because_of_cpu(*partitions: Partition) -> dict[str, tuple[Severity, str]]:
+    findings = make_plan([p5(), gb200("ultra", ultraserver_instances=18), cpu()], partitions, V25_11).findings
+    return {each.subject: (each.severity, each.remedy) for each in findings if each.id == "TOPO202"}
+
+
+def test_nobody_is_told_to_do_what_is_done() -> None:
+    """Each group has a partition of its own: the default only matters to partitions that the plan doesn't know."""
+    own = [Partition(name, (name,)) for name in ("cpu", "train", "ultra")]
+    submit = (Severity.INFO, "submit jobs that need the network to partitions train, ultra")
+    assert flat_because_of_cpu(*own) == {"cluster default": submit}
+    everybody = Partition("dev", ("cpu", "train", "ultra"))
+    assert flat_because_of_cpu(*own, everybody) == {"cluster default": submit, "partition dev": submit}
+    part = (Severity.WARNING, "put group cpu into a partition without the others")
+    assert flat_because_of_cpu(own[0], own[1], everybody) == {"cluster default": part, "partition dev": part}
+    mixed = Partition("some", ("cpu", "train"))
+    train = (Severity.INFO, "submit jobs that need the network to partition train")
+    assert flat_because_of_cpu(*own, mixed)["partition some"] == train
+
+
 @pytest.mark.parametrize(
     ("facts", "size"),
     [

@@ -250,7 +250,37 @@ def test_self_managed_nodes_come_from_ec2_alone() -> None:
         ("instances", Capability.TREE),
         (GB200, Capability.BLOCK),
     ]
+    assert [(finding.id, finding.subject) for finding in findings] == [("TOPO120", "i-3")]
+
+
+NO_IPV4 = ["fd00::1", "not an ip", "10.1.2", "10.1.2.256", "10.1.2.3.4", "10.1.02.3", "1\u0660.1.2.3", "null"]
+
+
+@pytest.mark.parametrize("address", NO_IPV4)
+def test_no_instance_is_lost_without_a_word(address: str) -> None:
+    """Whatever the address is: there is a node, or a finding names the instance."""
+    odd = {**instance(3), "CustomerIpAddress": address}
+    answer = config(train=(P5, [instance(1), instance(2), odd]))
+    inventory, findings = build(resource_config=answer)
+    assert len(inventory.nodes) == 2
+    assert [(each.id, each.subject) for each in findings if each.severity is Severity.WARNING] == [
+        ("TOPO101" if address == "null" else "TOPO111", odd["InstanceName"])
+    ]
+
+
+def test_an_odd_address_is_as_good_as_any_where_slurm_has_it() -> None:
+    odd = {**instance(3), "CustomerIpAddress": "fd00::1"}
+    inventory, findings = build(
+        resource_config=config(train=(P5, [odd])), slurm_nodes=[SlurmNode("n3", "fd00::1", "n3")]
+    )
+    assert nodes_of(inventory)["n3"][0] == odd["InstanceId"]
     assert findings == ()
+
+
+def test_nodes_that_sagemaker_lists_without_an_address_are_told() -> None:
+    inventory, findings = build(cluster_nodes=listed(*({"InstanceId": f"i-{n}"} for n in (2, 1))))
+    assert inventory.nodes == ()
+    assert [(each.id, each.subject) for each in findings] == [("TOPO120", "i-1")]
 
 
 # ---- groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from typing import TypeVar
 
 from hypothesis import given, settings
@@ -42,7 +43,12 @@ def nodes_of_partition(inventory: Inventory, name: str) -> set[str]:
     partition = next(each for each in inventory.partitions if each.name == name)
     if partition.nodes is not None:
         return {node.name for node in inventory.nodes} & set(partition.nodes)
-    return {node.name for node in inventory.nodes if node.group in partition.groups}
+    groups: defaultdict[str, set[str | None]] = defaultdict(
+        set
+    )  # a node that is listed twice may have several: whichever is taken, it may be no member
+    for node in inventory.nodes:
+        groups[node.name].add(node.group)
+    return {name for name, of_node in groups.items() if of_node - {None} and of_node - {None} <= set(partition.groups)}
 
 
 def errors(rendering: Rendering) -> list[str]:

@@ -15,6 +15,7 @@ from slurm_topology.core.model import (
     NodeRole,
     Partition,
     Placement,
+    TopologyKind,
     Tree,
 )
 from slurm_topology.core.slurm_version import SlurmVersion
@@ -141,13 +142,32 @@ def test_a_small_partition_of_ultraservers_does_not_lower_the_others() -> None:
     ]
 
 
-def test_wished_levels_that_refuse_large_jobs_are_warned_about() -> None:
-    everything = inventory(ultra_cluster(us1=17, us2=17, us3=17), [gb200()])
-    plan = make_plan(everything.groups, (), V25_11, block_sizes=(17, 34))
-    topology, findings = build(everything, plan, V25_11, {})
-    assert blocks_of(topology)[0] == (17, 34)
-    assert ids(findings) == ["TOPO316"]
-    assert "more than 34 of the 51 nodes" in findings[0].message
+def wished(nodes: list[Node], group: Group, version: SlurmVersion, *sizes: int) -> tuple[ClusterTopology, Finding]:
+    """The topology and its one finding, with these block sizes asked for."""
+    everything = inventory(nodes, [group])
+    topology, findings = build(everything, make_plan(everything.groups, (), version, block_sizes=sizes), version, {})
+    (finding,) = findings
+    return topology, finding
+
+
+@pytest.mark.parametrize("version", [V24_11, V25_11])
+def test_a_size_above_the_ultraservers_is_not_blamed_on_them(version: SlurmVersion) -> None:
+    """They are full, and on 24.11 they get blocks all the same."""
+    spared = gb200(ultraserver_instances=18, spare_instances=1)
+    topology, finding = wished(ultra_cluster(us1=17, us2=17), spared, version, 100)
+    assert blocks_of(topology)[0] == (17,)
+    assert (finding.id, finding.message.split(": ")[1]) == (
+        "TOPO313",
+        "block size 17 instead of 100, because an UltraServer has 17 usable nodes",
+    )
+    assert "full" not in finding.message
+    assert "rises" not in finding.remedy
+
+
+def test_a_size_above_ultraservers_that_are_not_full_has_both_causes() -> None:
+    _, finding = wished(ultra_cluster(us1=17, us2=9, us3=2), gb200(ultraserver_instances=18), V25_11, 36)
+    assert "an UltraServer has 18 usable nodes and the UltraServers aren't full" in finding.message
+    assert finding.remedy.endswith("it rises as they fill")
 
 
 # ---- nothing known, last known
@@ -198,6 +218,16 @@ def test_a_node_that_is_listed_twice_is_placed_once() -> None:
 
 
 # ---- before 25.05
+
+
+def test_blocks_that_become_a_tree_are_told() -> None:
+    """Asked for on nodes without UltraServers: "topology.conf: tree" must not come without a word."""
+    everything = inventory(TRAIN_NODES, [p5()])
+    plan = make_plan(everything.groups, (), V24_11, wanted=TopologyKind.BLOCK)
+    topology, findings = build(everything, plan, V24_11, {})
+    assert [type(entry.body) for entry in topology.topologies] == [Tree]
+    assert ids(findings) == ["TOPO309"]
+    assert "is a tree for now" in findings[0].message
 
 
 def test_one_topology_for_all_and_no_assignments() -> None:

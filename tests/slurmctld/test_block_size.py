@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,7 @@ from slurm_lab import Lab, Level, make_nodes
 from slurm_topology.core import render_conf, render_yaml
 from slurm_topology.core.block_rule import largest_fit
 from slurm_topology.core.block_size import feasible_base
+from slurm_topology.core.hostlist import expand, fold
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, NamedTopology
 
 pytestmark = pytest.mark.slurm
@@ -48,6 +50,40 @@ def test_one_more_than_the_feasible_base_refuses_jobs(make_lab: Callable[..., La
     lab.write_topology(rendered("26.05", names, COUNTS, (17,)))
     assert lab.reconfigure().accepted
     assert refused(lab, range(1, 45)) == [40, 41, 42, 43, 44]
+
+
+NODE_LIST = re.compile(r" on nodes (\S+)")
+
+
+def spanned(lab: Lab, job: int, counts: tuple[int, ...]) -> int:
+    """How many blocks a job would take, one that can start now; 0 for one that can't."""
+    told = lab.run("sbatch", "--test-only", "--exclusive", "--wrap", "true", f"-N{job}")
+    match = NODE_LIST.search(told.stderr)
+    if match is None:
+        return 0
+    block_of = [number for number, count in enumerate(counts) for _ in range(count)]
+    names = [node.name for node in lab.nodes]
+    return len({block_of[names.index(node)] for node in expand(match[1])})
+
+
+def test_jobs_above_a_low_base_are_split_only_where_no_block_has_room(make_lab: Callable[..., Lab]) -> None:
+    """What TOPO056 says of 26.05. First on the empty cluster, then with the last nodes of the large blocks away."""
+    nodes = make_nodes(36)
+    names = [node.name for node in nodes]
+    lab = make_lab("26.05", nodes=nodes, level=Level.CLOUD, topology=rendered("26.05", names, (36,), (36,)))
+    for base, counts in ((9, (17, 5, 5, 1)), (17, (18, 18)), (3, (5, 12, 7)), (4, (6, 6, 6, 6))):
+        lab.write_topology(rendered("26.05", names, counts, (base,)))
+        assert lab.reconfigure().accepted
+        jobs = range(base + 1, max(counts) + 1)
+        assert [spanned(lab, job, counts) for job in jobs] == [1] * len(jobs), (base, counts)
+        ends = [sum(counts[: number + 1]) for number in range(len(counts))]
+        away = [names[end - 1] for end, count in zip(ends, counts, strict=True) if count > base]
+        away += names[sum(counts) :]
+        lab.scontrol("update", f"NodeName={fold(away)}", "State=DRAIN", "Reason=test")
+        assert spanned(lab, max(counts), counts) > 1, (base, counts)
+        below = range(base + 1, max(counts))
+        assert [spanned(lab, job, counts) for job in below] == [1] * len(below), (base, counts)
+        lab.scontrol("update", f"NodeName={fold(away)}", "State=RESUME")
 
 
 @pytest.mark.parametrize("version", ["24.11", "26.05"])

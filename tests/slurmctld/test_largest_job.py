@@ -1,4 +1,5 @@
-"""core/block_rule.py before the real scheduler: which sizes of jobs it takes on blocks that are not all full, at all.
+"""core/block_rule.py, and what the checker says by it, before the real scheduler: which sizes of jobs it takes at
+all on blocks that are not all full.
 
 Blocks of any number of nodes, whole aggregates and others, with and without BlockSizes, all of the cluster or a
 partition of it. 24.11 dies of blocks below the base size, so there they are larger or as large.
@@ -7,6 +8,7 @@ partition of it. 24.11 dies of blocks below the base size, so there they are lar
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
@@ -15,14 +17,17 @@ import pytest
 from slurm_lab import Lab, Level, Partition, make_nodes
 from slurm_topology.core import render_conf, render_yaml
 from slurm_topology.core.block_rule import block_fit
+from slurm_topology.core.check import check_topology
 from slurm_topology.core.compare import largest_job
 from slurm_topology.core.model import Block, Blocks, ClusterTopology, NamedTopology
+from slurm_topology.core.slurm_version import SlurmVersion
 
 pytestmark = pytest.mark.slurm
 
 NODES = make_nodes(30)
 NAMES = tuple(node.name for node in NODES)
 LAYOUTS = 30
+JOBS = re.compile(r"block: (?:partition (\w+) )?has \d+ nodes, but slurmctld refuses jobs of ([0-9, to]+) nodes")
 SIZES_OF_UNSET = [(1, 12), (1, 7, 7), (1, 1, 1, 1, 5, 5, 5, 7), (1,) * 20, (2, 2, 2, 5, 4, 2)]
 
 
@@ -36,8 +41,8 @@ def blocks_of(sizes: tuple[int, ...], counts: Sequence[int]) -> Blocks:
 def random_blocks(dice: random.Random, version: str) -> Blocks:
     base = dice.choice([2, 3, 4])
     sizes = dice.choice([(base,), (base,), (base, 2 * base), (base, 2 * base, 4 * base), (base, 4 * base)])
-    least = base if version == "24.11" else 1
-    counts = [dice.randint(least, base + 2) for _ in range(dice.randint(2, 8))]
+    least, most = (base, base + 2) if version == "24.11" else (1, base + dice.choice([-1, 0, 2]))
+    counts = [dice.randint(least, most) for _ in range(dice.randint(2, 8))]
     while sum(counts) > len(NAMES):
         counts.pop()
     return blocks_of(sizes, counts)
@@ -63,6 +68,20 @@ def assert_ruled_alike(lab: Lab, version: str, blocks: Blocks, members: frozense
     accepted = taken(lab, partition, sum(counts) + 1)
     assert (blocks.block_sizes, counts, by_rule) == (blocks.block_sizes, counts, accepted)
     assert largest_job(blocks, members) == max(accepted, default=0)
+    refused = [size for size in range(1, sum(counts) + 1) if size not in accepted]
+    assert told_by_the_checker(version, blocks, members, partition) == refused
+
+
+def told_by_the_checker(version: str, blocks: Blocks, members: frozenset[str], partition: str) -> list[int]:
+    """The sizes of jobs of that partition that slurmctld refuses, as TOPO058 says."""
+    topology = ClusterTopology((NamedTopology("block", blocks, cluster_default=True),))
+    whole = all(node in members for block in blocks.blocks for node in block.nodes)
+    users = {} if whole else {"": NAMES, partition: members}
+    findings = check_topology(topology, SlurmVersion.parse(version), NAMES, partition_nodes=users)
+    told = [JOBS.search(finding.message) for finding in findings if finding.id == "TOPO058"]
+    words = [match[2] for match in told if match and match[1] == (None if whole else partition)]
+    ends = [[int(end) for end in run.split(" to ")] for run in words[0].split(", ")] if words else []
+    return [size for first, *last in ends for size in range(first, (last or [first])[0] + 1)]
 
 
 def make(make_lab: Callable[..., Lab], version: str, partitions: Sequence[Partition]) -> Lab:

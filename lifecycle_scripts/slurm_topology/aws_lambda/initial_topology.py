@@ -157,7 +157,7 @@ def _start(plan: PlanDocument, asked: _Asked) -> _Start:
     )
     version = SlurmVersion.parse(plan.slurm_version) if plan.slurm_version else _ASSUMED_VERSION
     rendering = pipeline.compute(joined, version, wanted=plan.wanted, block_sizes=plan.block_sizes)
-    every = {*findings, *rendering.findings, *_nameless(_compute_nodes(nodes.nodes, plan)), *asked.findings}
+    every = {*findings, *rendering.findings, *asked.findings}
     return _Start(version, joined, rendering, tuple(sorted(every)))
 
 
@@ -165,16 +165,6 @@ def _ultraserver_zones(nodes: Sequence[ClusterNode]) -> tuple[tuple[str, str], .
     """(UltraServer, zone), from those of its nodes that were asked about."""
     pairs = {(node.ultraserver_id, node.zone_name or node.zone_id) for node in nodes}
     return tuple(sorted((ultraserver, zone) for ultraserver, zone in pairs if ultraserver and zone))
-
-
-def _nameless(nodes: Sequence[ClusterNode]) -> list[Finding]:
-    ids = sorted(node.instance_id for node in nodes if node.address is None)
-    if not ids:
-        return []
-    text = (
-        f"SageMaker tells neither name nor address of {len(ids)} instances, so they are left out: {', '.join(ids[:5])}"
-    )
-    return [Finding("TOPO120", Severity.WARNING, ids[0], text, "the agent gets their names from Slurm")]
 
 
 def _not_asked(count: int) -> list[Finding]:

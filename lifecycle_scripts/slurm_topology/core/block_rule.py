@@ -15,12 +15,13 @@ tests/slurmctld/test_largest_job.py ask both for random cases):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from .model import Blocks
 
-__all__ = ["BlockFit", "block_fit", "largest_fit", "sizes_in_force"]
+__all__ = ["BlockFit", "block_fit", "largest_fit", "refused_sizes", "sizes_in_force", "sizes_of_unset"]
 
 _LEVELS_UNSET = 5  # levels in force when the file has no BlockSizes
 
@@ -70,12 +71,64 @@ def largest_fit(blocks: Blocks, free: Sequence[int]) -> int:
     return 0
 
 
+def refused_sizes(blocks: Blocks, free: Sequence[int]) -> list[range]:
+    """The sizes of jobs that have no place although there are so many nodes, ascending; ``free`` as for ``block_fit``.
+
+    They aren't always the largest ones: with BlockSizes=17 and blocks of 17, 17, 15, 15 and 15 they are 50, 51 and 65
+    to 68.
+    """
+    base, *_ = sizes = sizes_in_force(blocks)
+    top = max(1, *(size // base for size in sizes))
+    return _joined([*_refused_within(blocks, free, top * base), *_refused_above(free, top, base)])
+
+
+def _refused_within(blocks: Blocks, free: Sequence[int], top_nodes: int) -> Iterable[range]:
+    """Up to the highest level. All sizes that may take the same number of aggregates are judged at once, and within
+    one level a larger job never finds fewer nodes: those up to ``most`` are well."""
+    size, last = 1, min(sum(free), top_nodes)
+    while size <= last:
+        fit = block_fit(blocks, free, size)
+        level_end = min(last, fit.level_nodes)
+        most, run_end = min(fit.most, level_end), min(fit.pieces * fit.piece_nodes, level_end)
+        yield range(max(size, most + 1), run_end + 1)
+        size = max(run_end, most) + 1
+
+
+def _refused_above(free: Sequence[int], top: int, base: int) -> Iterable[range]:
+    """As ``_above_the_top`` judges them, with the sums of a growing number of aggregates made once: 10,000 blocks
+    take milliseconds."""
+    total, most = sum(free), 0
+    complete = sorted((sum(group) for group in _groups(free, top) if len(group) == top), reverse=True)
+    for number, largest in enumerate(chain(complete, repeat(0))):
+        smaller = number * top * base
+        if smaller >= total:
+            return
+        most += largest
+        if number:
+            yield range(max(smaller, most) + 1, min(smaller + top * base, total) + 1)
+
+
+def _joined(ranges: Iterable[range]) -> list[range]:
+    joined: list[range] = []
+    for each in filter(None, ranges):
+        if joined and joined[-1].stop == each.start:
+            joined[-1] = range(joined[-1].start, each.stop)
+        else:
+            joined.append(each)
+    return joined
+
+
 def sizes_in_force(blocks: Blocks) -> tuple[int, ...]:
     """The block sizes, base first. Without any, slurmctld makes the nodes of the first block that has some the base,
     and four levels above it are in force (trials, both versions): base·2 to base·16."""
     if blocks.block_sizes:
         return (max(1, blocks.block_sizes[0]), *blocks.block_sizes[1:])
     base = next((len(block.nodes) for block in blocks.blocks if block.nodes), 1)
+    return sizes_of_unset(base)
+
+
+def sizes_of_unset(base: int) -> tuple[int, ...]:
+    """The sizes in force when the file has none; ``base``: the nodes of the first block that has some."""
     return tuple(base << level for level in range(_LEVELS_UNSET))
 
 

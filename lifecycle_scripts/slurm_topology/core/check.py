@@ -13,10 +13,10 @@ from types import MappingProxyType
 from . import check_rules as rules
 from .check_blocks import check_blocks
 from .check_names import check_topology_name
-from .check_nodes import check_nodes
+from .check_nodes import check_nodes, default_name
 from .check_rules import Report, said
 from .check_tree import check_tree
-from .model import Blocks, ClusterTopology, Finding, Severity, Tree
+from .model import Blocks, ClusterTopology, Finding, NamedTopology, Severity, Tree
 from .parse_conf import parse as parse_conf
 from .parse_yaml import parse as parse_yaml
 from .parsed import Parsed
@@ -53,7 +53,8 @@ def check_topology(
 
     ``known_nodes``: the nodes that Slurm has; None skips what needs them. ``partition_topologies``: the names that
     slurm.conf's partitions use in Topology=, beside those of ``topology.partitions``. ``partition_nodes``: partition →
-    its nodes, to check that each is placed where its jobs look for it; without it, all nodes must be in the default.
+    its nodes, to check that each is placed where its jobs look for it, and that these have a place at every size;
+    without it, all nodes must be in the default.
     """
     report = Report()
     known = None if known_nodes is None else frozenset(known_nodes)
@@ -64,7 +65,8 @@ def check_topology(
         if isinstance(entry.body, Tree):
             check_tree(report, entry.body, entry.name, version)
         elif isinstance(entry.body, Blocks):
-            check_blocks(report, entry.body, entry.name, version, known)
+            users = _users(topology, entry, partition_nodes)
+            check_blocks(report, entry.body, entry.name, version, known, users=users)
     check_nodes(report, topology, version, known, partition_nodes)
     return report.findings
 
@@ -148,6 +150,15 @@ def _check_list(report: Report, topology: ClusterTopology, version: SlurmVersion
         )
     if len(entries) > 1 and not defaults:
         report.add(rules.NO_DEFAULT, version.topology_file, f"has no cluster default, Slurm takes {entries[0].name!r}")
+
+
+def _users(
+    topology: ClusterTopology, entry: NamedTopology, partition_nodes: Mapping[str, Collection[str]]
+) -> dict[str, frozenset[str]]:
+    """The nodes of each partition whose jobs are placed by this topology."""
+    default = default_name(topology)
+    used = ((name, nodes) for name, nodes in partition_nodes.items() if name)
+    return {name: frozenset(nodes) for name, nodes in used if topology.partitions.get(name, default) == entry.name}
 
 
 def _check_references(report: Report, topology: ClusterTopology, used: Collection[str]) -> None:

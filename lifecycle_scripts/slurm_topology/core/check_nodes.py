@@ -11,7 +11,7 @@ from .check_rules import Report, Rule, shorten, unit_subject
 from .model import Blocks, ClusterTopology, Flat, NamedTopology, Tree
 from .slurm_version import SlurmVersion
 
-__all__ = ["check_nodes"]
+__all__ = ["check_nodes", "default_name"]
 
 
 def check_nodes(
@@ -54,13 +54,19 @@ def _fate(entry: NamedTopology, version: SlurmVersion) -> str:
     return f"Slurm {version} runs only one-node jobs on nodes outside the leaf switches"
 
 
+def default_name(topology: ClusterTopology) -> str:
+    """The cluster's default as slurmctld chooses it: the first that is marked, else the first of all."""
+    entries = topology.topologies
+    return next((entry.name for entry in entries if entry.cluster_default), entries[0].name)
+
+
 def _wanted(
     topology: ClusterTopology, known_nodes: frozenset[str] | None, partition_nodes: Mapping[str, Collection[str]]
 ) -> dict[str, set[str] | frozenset[str]]:
     """Name of a topology → nodes that must be in it."""
     if not topology.topologies:
         return {}
-    default = next((entry.name for entry in topology.topologies if entry.cluster_default), topology.topologies[0].name)
+    default = default_name(topology)
     if not partition_nodes:
         return {default: known_nodes or frozenset()}
     wanted: dict[str, set[str] | frozenset[str]] = {}

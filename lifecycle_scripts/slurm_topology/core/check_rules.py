@@ -100,7 +100,7 @@ EMPTY_SWITCH_FATAL = _error(43, "remove the switch, here and from its parent's c
 EMPTY_SWITCH = _info(44, "remove the switch, here and from its parent's children")
 TWO_PARENTS = _error(45, "name the switch once, as a child of one parent")
 TWO_LEAVES = _error(46, "put each node under one leaf switch")
-SEVERAL_ROOTS = _warning(47, "if jobs are to span them, put a switch above them")
+SEVERAL_ROOTS = _warning(47, "put a switch above those whose nodes are in one Availability Zone; EFA can't cross zones")
 MANY_SWITCHES = _warning(48, "merge switches, or leave out a level")
 
 # ---- blocks
@@ -111,8 +111,9 @@ EMPTY_BLOCK = _error(52, "remove the block")
 TWO_BLOCKS = _error(53, "put each node into one block")
 NO_BLOCK_SIZES = _warning(54, "set the base size to the nodes of one UltraServer less its spares")
 NO_BLOCK_NODES = _error(55, "correct the names of the nodes, or set the block sizes")
-SMALL_BASE = _info(56, "if the blocks are one UltraServer each, raise the base size")
+SMALL_BASE = _info(56, "if the blocks are one UltraServer each, raise the base size to an UltraServer less its spares")
 POWERED_DOWN = _info(57, "reconfigure after nodes were powered up, or update Slurm to 25.11.3 or later")
+JOBS_REFUSED = _warning(58, "use the one block size that the message names, or a smaller one")
 
 # ---- nodes
 

@@ -21,13 +21,13 @@ available" (24.11.5, 26.05.5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from .instance_types import lookup
 from .model import Capability, Choice, Finding, Group, NodeRole, Partition, Plan, Severity, TopologyKind
 from .slurm_version import SlurmVersion
 
-__all__ = ["MAX_LEVELS", "make_plan"]
+__all__ = ["MAX_LEVELS", "groups_of", "make_plan", "usable_instances"]
 
 MAX_LEVELS = 16  # slurmctld takes at most 16 block sizes
 
@@ -47,18 +47,20 @@ def make_plan(
     ``version`` None means unknown (at synth): the plan is for ≥ 25.05, and a finding says what an older Slurm would
     get. ``wanted`` and ``block_sizes`` are the user's own choice and override the rules; what they cost is a finding.
     """
-    compute = sorted((group for group in groups if group.role is NodeRole.COMPUTE), key=lambda group: group.name)
+    compute = groups_of(None, groups)
     findings = list(_bad_block_sizes(block_sizes))
     sizes = () if findings else block_sizes
     subjects = {"": compute}
     if version is None or version.has_topology_yaml:
-        subjects |= {partition.name: _members(partition, compute) for partition in sorted(partitions)}
+        subjects |= {partition.name: groups_of(partition, groups) for partition in sorted(partitions)}
         rule: _Rule = _decide
     else:
         rule = _decide_for_all
     choices = [_choice(subject, members, rule, wanted, sizes) for subject, members in subjects.items()]
     for choice, members in zip(choices, subjects.values(), strict=True):
         findings += _choice_findings(choice, members, rule, sizes)
+        if choice.kind is TopologyKind.FLAT and rule(members)[0] is TopologyKind.FLAT:
+            findings += _flat_for_all(choice.subject, members, subjects)
     if version is None:
         findings += _older_slurm(compute, choices[0])
     named = _named_by_size(choices)
@@ -66,8 +68,11 @@ def make_plan(
     return Plan(named[0], tuple(named[1:]), every_size[0] if every_size else (), tuple(sorted(set(findings))))
 
 
-def _members(partition: Partition, compute: Sequence[Group]) -> list[Group]:
-    """The compute groups of a partition, whichever side names the other."""
+def groups_of(partition: Partition | None, groups: Iterable[Group]) -> list[Group]:
+    """The compute groups of a partition, whichever side names the other; all of them for None. Sorted by name."""
+    compute = sorted((group for group in groups if group.role is NodeRole.COMPUTE), key=lambda group: group.name)
+    if partition is None:
+        return compute
     return [group for group in compute if group.name in partition.groups or partition.name in group.partitions]
 
 
@@ -77,7 +82,7 @@ def _choice(
     kind, reason = rule(groups)
     if wanted is not None:
         kind, reason = wanted, f"{wanted.value} was asked for"
-    block_sizes = (sizes or (_base(groups),)) if kind is TopologyKind.BLOCK else ()
+    block_sizes = (sizes or (usable_instances(groups) or 1,)) if kind is TopologyKind.BLOCK else ()
     return Choice(subject, kind, kind.value, reason, block_sizes)
 
 
@@ -116,9 +121,9 @@ def _list(groups: Iterable[Group]) -> str:
     return ", ".join(f"{group.name} ({group.instance_type or 'unknown type'})" for group in groups)
 
 
-def _base(groups: Sequence[Group]) -> int:
-    """Nodes in the smallest of the groups' UltraServers, spares not counted; 1 when none of them forms UltraServers."""
-    return min((_usable(group) for group in groups if group.capability is Capability.BLOCK), default=1)
+def usable_instances(groups: Iterable[Group]) -> int | None:
+    """Nodes in the smallest of the groups' UltraServers, spares not counted; None when none of them forms any."""
+    return min((_usable(group) for group in groups if group.capability is Capability.BLOCK), default=None)
 
 
 def _usable(group: Group) -> int:
@@ -171,18 +176,45 @@ def _choice_findings(choice: Choice, groups: Sequence[Group], rule: _Rule, sizes
             f"({_list(groups) or 'no compute group'})",
             "leave the kind to the plan unless you mean it",
         )
-    without = [group for group in groups if group.capability is Capability.NONE]
-    if choice.kind is TopologyKind.FLAT and natural is TopologyKind.FLAT and len(without) < len(groups):
-        yield Finding(
-            "TOPO202",
-            Severity.WARNING,
-            subject,
-            f"{subject}: flat, because of {_list(without)}: jobs on the other groups are placed without regard to "
-            "the network",
-            "put groups without a network topology into partitions of their own",
-        )
     if choice.kind is TopologyKind.BLOCK and blocks:
         yield from _size_findings(subject, blocks, sizes)
+
+
+def _flat_for_all(subject: str, groups: Sequence[Group], subjects: Mapping[str, Sequence[Group]]) -> Iterable[Finding]:
+    """``subjects``: the compute groups of the cluster ("") and of each partition. No warning where each group that has
+    a network also has a partition in which it counts: HyperPod's partition of all nodes, dev, can't be otherwise."""
+    without = [group for group in groups if group.capability is Capability.NONE]
+    capable = {group.name for group in groups if group.capability is not Capability.NONE}
+    if not without or not capable:
+        return
+    better = _with_a_network(capable, {name: each for name, each in subjects.items() if name not in ("", subject)})
+    told = f"partition {subject}" if subject else "cluster default"
+    where = "" if subject or not better else " in partitions that aren't in this plan"
+    yield Finding(
+        "TOPO202",
+        Severity.INFO if better else Severity.WARNING,
+        told,
+        f"{told}: flat, because of {_list(without)}: jobs on the other groups{where} are placed without regard to the "
+        "network",
+        f"submit jobs that need the network to {_these('partition', better)}"
+        if better
+        else f"put {_these('group', [group.name for group in without])} into a partition without the others",
+    )
+
+
+def _with_a_network(groups: Collection[str], partitions: Mapping[str, Sequence[Group]]) -> list[str]:
+    """Partitions of capable groups alone in which all of these groups are; none when one of them is in no such."""
+    good = {
+        name: {group.name for group in members}
+        for name, members in sorted(partitions.items())
+        if all(group.capability is not Capability.NONE for group in members)
+    }
+    missing = set(groups).difference(*good.values())
+    return [] if missing else [name for name, members in good.items() if members.intersection(groups)]
+
+
+def _these(what: str, names: Sequence[str]) -> str:
+    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _size_findings(subject: str, blocks: Sequence[Group], sizes: tuple[int, ...]) -> Iterable[Finding]:

@@ -25,7 +25,8 @@ from .read_ultraservers import UltraServers
 __all__ = ["build"]
 
 _IP_NAME = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?:\..*)?")
-_IPV4 = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 _NODE_NAME = re.compile(r"[A-Za-z0-9_.-]+")  # what NodeName takes and a host list can hold
 
 
@@ -125,13 +126,47 @@ def _from_instances(instances: Iterable[Instance], groups: Iterable[Group], find
     """A node for every instance of a compute group, named as HyperPod names them."""
     compute = {group.name for group in groups if group.role is NodeRole.COMPUTE}
     nodes: dict[str, Node] = {}
+    nameless: list[Instance] = []
     for instance in instances:
-        name = _default_name(instance) if instance.group in compute else None
-        if name is not None:
-            other = nodes.setdefault(name, _node(name, instance))
-            if other.instance_id != instance.instance_id:
-                findings.append(_two_nodes(other.instance_id or name, instance.instance_id or name, instance))
+        if instance.group not in compute:
+            continue
+        name = _default_name(instance)
+        if name is None:
+            nameless.append(instance)
+            continue
+        other = nodes.setdefault(name, _node(name, instance))
+        if other.instance_id != instance.instance_id:
+            findings.append(_two_nodes(other.instance_id or name, instance.instance_id or name, instance))
+    findings += _left_out(nameless)
     return [nodes[name] for name in sorted(nodes)]
+
+
+def _left_out(nameless: Iterable[Instance]) -> Iterable[Finding]:
+    """No node gets lost without a word. Instances of resource_config.json (they have a name of SageMaker's) that lack
+    an address were told by its reader."""
+    unknown: list[str] = []
+    for instance in nameless:
+        subject = instance.name or instance.instance_id or instance.group
+        if instance.address:
+            yield Finding(
+                "TOPO111",
+                Severity.WARNING,
+                subject,
+                f"an instance of group {instance.group} has the address {instance.address!r}, expected an IPv4 address "
+                "such as 10.1.2.3: nobody can tell how its Slurm node is called, so it is left out",
+                "give Slurm's own nodes (scontrol show nodes), or a fresh copy of resource_config.json",
+            )
+        elif instance.name is None:
+            unknown.append(subject)
+    if unknown:
+        yield Finding(
+            "TOPO120",
+            Severity.WARNING,
+            min(unknown),
+            f"no source tells name or address of {len(unknown)} instances, so they are left out: "
+            f"{', '.join(sorted(unknown)[:5])}",
+            "give Slurm's own nodes (scontrol show nodes); the agent gets their names from Slurm by itself",
+        )
 
 
 def _default_name(instance: Instance) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .check import check_topology
+from .check_rules import SEVERAL_ROOTS
 from .choose import make_plan
 from .members import EVERYBODY, Members
-from .model import ClusterTopology, Finding, Flat, Inventory, Placement, Plan, Severity, TopologyKind
+from .model import Blocks, ClusterTopology, Finding, Flat, Inventory, Placement, Plan, Severity, TopologyKind
 from .render_conf import render as render_conf
 from .render_yaml import render as render_yaml
 from .slurm_version import SlurmVersion
@@ -56,21 +57,29 @@ def compute(
     checked = check_topology(
         topology, version, known_nodes, partition_topologies, partition_nodes=_users(inventory, topology)
     )
-    every_finding = tuple(sorted({*plan.findings, *findings, *checked}))
+    every_finding = tuple(sorted({*plan.findings, *findings, *_news(checked)}))
     refused = any(finding.severity is Severity.ERROR for finding in every_finding)
     text = None if refused else _render(topology, version)
     return Rendering(version.topology_file, text, _plugin(topology, version), topology, plan, every_finding)
 
 
+def _news(checked: Iterable[Finding]) -> Iterable[Finding]:
+    """The roots of a tree that we made are zones: TOPO310 tells them, and a switch above them would be wrong."""
+    return (finding for finding in checked if finding.id != SEVERAL_ROOTS.id)
+
+
 def _users(inventory: Inventory, topology: ClusterTopology) -> dict[str, Collection[str]]:
     """Who must be placed where: every node in the default ("" is no partition), a partition's in its own topology.
 
-    Empty when no partition has one of its own: then the checker holds the default against all known nodes.
+    Empty where it makes no difference: then the checker holds the default against all known nodes.
     """
-    if not topology.partitions:
+    blocks = any(isinstance(entry.body, Blocks) for entry in topology.topologies)
+    if not topology.partitions and not blocks:
         return {}
     members = Members(inventory.nodes, inventory.partitions)
-    return {subject: members.names(subject) for subject in (EVERYBODY, *topology.partitions)}
+    default = [each.name for each in inventory.partitions if each.topology in (None, topology.topologies[0].name)]
+    subjects = {EVERYBODY, *topology.partitions, *(default if blocks else ())}
+    return {subject: members.names(subject) for subject in sorted(subjects)}
 
 
 def _render(topology: ClusterTopology, version: SlurmVersion) -> str | None:

@@ -49,12 +49,15 @@ def only(places: Places, wanted: set[str]) -> Places:
 
 
 def unique(nodes: Sequence[Node]) -> tuple[Sequence[Node], tuple[Finding, ...]]:
-    """The nodes, each name once, and a finding about each name that was there with different facts."""
+    """The nodes, each name once, and a finding about each name that was there with different facts.
+
+    Facts with a group are taken before those without, which would lose the node's partitions.
+    """
     if len({node.name for node in nodes}) == len(nodes):
         return nodes, ()
     kept: dict[str, Node] = {}
     torn: set[str] = set()
-    for node in sorted(nodes, key=repr):
+    for node in sorted(nodes, key=lambda node: (node.group is None, repr(node))):
         if kept.setdefault(node.name, node) != node:
             torn.add(node.name)
     return list(kept.values()), tuple(_two_places(kept[name]) for name in sorted(torn))

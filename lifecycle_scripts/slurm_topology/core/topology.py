@@ -6,12 +6,12 @@ partition's, and every topology name that slurm.conf's partitions use is defined
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .block_rule import largest_fit
 from .block_size import block_counts, feasible_base, lower
 from .blocks import build_blocks
+from .choose import groups_of, usable_instances
 from .members import EVERYBODY, Members, recall
 from .model import (
     Blocks,
@@ -56,19 +56,19 @@ def build(
     members = Members(nodes, inventory.partitions)
     findings = [*recalled, *members.findings]
     if version.has_topology_yaml:
-        topology = _per_partition(plan, inventory.partitions, members, findings)
+        topology = _per_partition(plan, inventory, members, findings)
     else:
-        topology = ClusterTopology((_for_all(plan.default, members, findings),))
+        usable = usable_instances(groups_of(None, inventory.groups))
+        topology = ClusterTopology((_for_all(plan.default, usable, members, findings),))
     return topology, tuple(sorted(set(findings)))
 
 
 # ---- Slurm ≥ 25.05: several topologies
 
 
-def _per_partition(
-    plan: Plan, partitions: Sequence[Partition], members: Members, findings: list[Finding]
-) -> ClusterTopology:
-    entries = _entries(plan, members, findings)
+def _per_partition(plan: Plan, inventory: Inventory, members: Members, findings: list[Finding]) -> ClusterTopology:
+    partitions = inventory.partitions
+    entries = _entries(plan, inventory, members, findings)
     default = entries[EVERYBODY]
     users: dict[_Entry, list[str]] = {}
     for subject, entry in (*entries.items(), *_aliases(entries, partitions)):
@@ -81,7 +81,7 @@ def _per_partition(
     return ClusterTopology(tuple(built), _assignments(entries, partitions))
 
 
-def _entries(plan: Plan, members: Members, findings: list[Finding]) -> dict[str, _Entry]:
+def _entries(plan: Plan, inventory: Inventory, members: Members, findings: list[Finding]) -> dict[str, _Entry]:
     """Subject → the topology it gets.
 
     Block topologies that a subject's nodes can't fill get a lower block size. Of those with one name, the cluster's
@@ -89,9 +89,11 @@ def _entries(plan: Plan, members: Members, findings: list[Finding]) -> dict[str,
     """
     choices = [plan.default, *plan.partitions]
     sizes = {choice.subject: _feasible_sizes(choice, members) for choice in choices}
-    findings += [
-        _lowered(choice, sizes[choice.subject]) for choice in choices if choice.block_sizes != sizes[choice.subject]
-    ]
+    partitions = {partition.name: partition for partition in inventory.partitions}
+    for choice in choices:
+        if choice.block_sizes != sizes[choice.subject]:
+            usable = usable_instances(groups_of(partitions.get(choice.subject), inventory.groups))
+            findings.append(_lowered(choice, sizes[choice.subject][0], usable))
     main = {plan.default.topology: sizes[EVERYBODY]}
     for choice in sorted(plan.partitions, key=lambda choice: sizes[choice.subject], reverse=True):
         main.setdefault(choice.topology, sizes[choice.subject])
@@ -152,9 +154,6 @@ def _blocks(places: Places, name: str, sizes: tuple[int, ...], findings: list[Fi
         return Flat()
     blocks, more = build_blocks(places, sizes)
     findings += more
-    limit = largest_fit(blocks, [len(block.nodes) for block in blocks.blocks])
-    if limit < _count(places):
-        findings.append(_large_jobs_refused(name, sizes, limit, _count(places)))
     return blocks
 
 
@@ -165,24 +164,32 @@ def _count(places: Places) -> int:
 # ---- Slurm < 25.05: one topology for all
 
 
-def _for_all(choice: Choice, members: Members, findings: list[Finding]) -> NamedTopology:
-    """Up to 24.11 slurmctld dies of a block with fewer nodes than the block size, so the size is lowered to the
+def _for_all(choice: Choice, usable: int | None, members: Members, findings: list[Finding]) -> NamedTopology:
+    """``usable``: instances of the smallest UltraServer, None without any; more than that can't be planned.
+
+    Up to 24.11 slurmctld dies of a block with fewer nodes than the block size, so the size is lowered to the
     smallest block; below half of what was planned, 24.11 spreads jobs over blocks that would fit into one (trials), and
     a tree of UltraServers serves them better."""
     places = members.of(EVERYBODY)
     if choice.kind is not TopologyKind.BLOCK:
         return NamedTopology(choice.topology, _body(_Entry(choice.topology, choice.kind), places, findings), True)
-    planned = choice.block_sizes[0]
+    asked = choice.block_sizes[0]
+    planned = min(asked, usable or asked)
     feasible = (feasible_base(planned, block_counts(members.of(subject))) for subject in members.subjects)
     smallest = min(block_counts(places), default=planned)
     base = min(planned, smallest, *feasible)
     if not any(placement.ultraserver_id for placement in places):
-        return NamedTopology("tree", _tree(places, "tree", findings), True)
+        tree = _tree(places, "tree", findings)
+        if isinstance(tree, Tree):
+            findings.append(_tree_for_now(choice.topology, _count(places)))
+        return NamedTopology("tree", tree, True)
     if 2 * base < planned:
         findings.append(_tree_instead(base, planned))
         return NamedTopology("tree", _tree(places, "tree", findings), True)
     if base < planned:
         findings.append(_shrunk(base, planned))
+    elif base < asked:
+        findings.append(_lowered(choice, base, usable))
     sizes = lower(choice.block_sizes, base)
     return NamedTopology(choice.topology, _blocks(places, choice.topology, sizes, findings), True)
 
@@ -200,16 +207,36 @@ def _nothing_known(name: str, what: str, nodes: int) -> Finding:
     )
 
 
-def _lowered(choice: Choice, sizes: tuple[int, ...]) -> Finding:
+def _tree_for_now(name: str, nodes: int) -> Finding:
+    return Finding(
+        "TOPO309",
+        Severity.WARNING,
+        name,
+        f"topology {name} is a tree for now: the UltraServer of none of its {nodes} nodes is known, and they have "
+        "network paths",
+        "ListClusterNodes tells the UltraServer minutes after launch; for types that form none, leave the kind to the "
+        "plan",
+    )
+
+
+def _lowered(choice: Choice, base: int, usable: int | None) -> Finding:
+    """``usable``: instances of the smallest UltraServer, None without any."""
     subject = f"partition {choice.subject}" if choice.subject else "cluster default"
+    asked = choice.block_sizes[0]
+    causes, remedy = [], "nothing to do, jobs still go into one UltraServer that has room for them"
+    if usable and asked > usable:
+        causes.append(f"an UltraServer has {usable} usable nodes")
+        remedy = f"use block sizes from {usable} on, or leave them to the plan"
+    if usable is None or base < min(asked, usable):
+        causes.append("the UltraServers aren't full")
+        remedy += "; it rises as they fill"
     return Finding(
         "TOPO313",
         Severity.INFO,
         subject,
-        f"{subject}: block size {sizes[0]} instead of {choice.block_sizes[0]}, because the UltraServers aren't "
-        "full: with "
-        "the larger one, slurmctld would refuse jobs of some sizes for which there are nodes",
-        "nothing to do: it rises as they fill, and jobs still go into one UltraServer that has room for them",
+        f"{subject}: block size {base} instead of {asked}, because {' and '.join(causes)}: with the larger one, "
+        "slurmctld would refuse jobs of some sizes for which there are nodes",
+        remedy,
     )
 
 
@@ -232,15 +259,4 @@ def _tree_instead(base: int, planned: int) -> Finding:
         f"a tree instead of blocks: the smallest block or partition would force the block size from {planned} down to "
         f"{base}, because Slurm 24.11 needs every block to be at least that large",
         "full UltraServers, or Slurm 25.05 and newer, get blocks",
-    )
-
-
-def _large_jobs_refused(name: str, sizes: tuple[int, ...], limit: int, nodes: int) -> Finding:
-    return Finding(
-        "TOPO316",
-        Severity.WARNING,
-        name,
-        f"with block sizes {', '.join(map(str, sizes))}, jobs of more than {limit} of the {nodes} nodes are "
-        f"refused: blocks that don't make up a whole aggregate of {sizes[-1]} are closed to them",
-        f"use the block size {sizes[0]} alone",
     )
