@@ -80,7 +80,6 @@ def the_file_is_a_link(lab: AgentLab) -> None:
     lab.lab.box.write_text(f"{Path(RESOURCE_CONFIG).parent}/second.json", json.dumps(resource_config(in_leaf(lab, 1))))
     linked(lab, "second.json")
     wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf1", "the other file is in force", seconds=30)
-    wait_for(lambda: is_over(lab), "quiet", seconds=60)
     lab.lab.run("sh", "-c", f"cat {Path(RESOURCE_CONFIG).parent}/first.json >{RESOURCE_CONFIG}", check=True)
     wait_for(lambda: lab.unit_of().get(moved) == "nn-leaf0", "its change is in force", seconds=30)
     assert lab.lab.run("readlink", RESOURCE_CONFIG).stdout.strip() == "second.json"
