@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lifecycle_scripts"))
 
-from slurm_topology.agent.metrics import COUNTERS
+from slurm_topology.agent.metrics import COUNTERS, GAUGES
 from slurm_topology.cli._check_rules import RULES
 from slurm_topology.cli.main import COMMANDS
 from slurm_topology.core.metric_names import DIMENSION, METRICS, NAMESPACE
@@ -66,7 +66,8 @@ def metrics() -> Iterator[str]:
     yield "\n".join(["| metric | unit | meaning |", "| --- | --- | --- |", *rows]) + "\n"
     yield "## Prometheus\n\nA text file for node_exporter's textfile collector (`metrics_textfile` in `agent.json`).\n"
     rows = [f"| `slurm_topology_{name}_total` | {cell(meaning)} |" for name, meaning in COUNTERS.items()]
-    yield "\n".join(["| counter | meaning |", "| --- | --- |", *rows]) + "\n"
+    rows += [f"| `slurm_topology_{name}` | {cell(meaning)} |" for name, meaning in GAUGES.items()]
+    yield "\n".join(["| counter (`_total`) or gauge | meaning |", "| --- | --- |", *rows]) + "\n"
 
 
 def write(name: str, pieces: Iterator[str]) -> None:

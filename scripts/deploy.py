@@ -39,9 +39,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def whose() -> tuple[str, str]:
-    """Account and region of the credentials in force."""
+    """Account and region of the credentials in force.
+
+    AWS_REGION is the CDK CLI's and every newer SDK's variable, and boto3 doesn't read it.
+    """
     session = boto3.session.Session()
-    region = session.region_name or "us-west-2"
+    region = os.environ.get("AWS_REGION") or session.region_name or "us-west-2"
     return session.client("sts", region_name=region).get_caller_identity()["Account"], region
 
 

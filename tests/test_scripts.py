@@ -133,6 +133,15 @@ def test_deploy_asks_for_the_bootstrap_first() -> None:
     )
 
 
+@pytest.mark.parametrize("variable", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_the_region_is_the_one_that_was_asked_for(variable: str) -> None:
+    """The CDK CLI reads AWS_REGION, boto3 AWS_DEFAULT_REGION; the first wins, as in every newer SDK."""
+    with LocalCloud() as cloud:
+        environ = {name: value for name, value in cloud.environ().items() if "REGION" not in name}
+        done = deploy({**environ, "AWS_DEFAULT_REGION": "us-east-2", variable: "eu-west-1"}, "deploy")
+    assert "deploy: eu-west-1 isn't bootstrapped" in done.stderr
+
+
 def test_an_old_bootstrap_is_told() -> None:
     with LocalCloud() as cloud:
         parameter = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "5", "Type": "String"}

@@ -113,11 +113,11 @@ class ClusterBase(Resource):
         return self._metric(metric_names.YIELDS, "Sum", options)
 
     def metric_unplaced_nodes(self, **options: Any) -> cloudwatch.Metric:
-        """Nodes whose place in the network is not known. Default: the most in five minutes."""
+        """Nodes that the topology in force lacks. Default: the most in five minutes."""
         return self._metric(metric_names.UNPLACED_NODES, "Maximum", options)
 
     def metric_seconds_since_match(self, **options: Any) -> cloudwatch.Metric:
-        """Time since Slurm's topology was last seen equal to the network. Default: the longest in five minutes."""
+        """Time since Slurm's topology was first seen not to match the network. Default: the longest in five minutes."""
         return self._metric(metric_names.SECONDS_SINCE_MATCH, "Maximum", options)
 
     def metric_reconfigure_seconds(self, **options: Any) -> cloudwatch.Metric:

@@ -131,7 +131,7 @@ class TopologyDashboard(Construct):
             ]
             self.dashboard.add_widgets(cloudwatch.AlarmStatusWidget(title="Topology", alarms=shown, width=24))
         self.dashboard.add_widgets(
-            _graph("Nodes without a known place", cluster.metric_unplaced_nodes()),
+            _graph("Nodes outside the topology in force", cluster.metric_unplaced_nodes()),
             _graph("Seconds since Slurm matched the network", cluster.metric_seconds_since_match()),
         )
         self.dashboard.add_widgets(

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import pytest
 
 from slurm_topology.cli.main import run
+from slurm_topology.core import inventory, pipeline, read_resource_config
+from slurm_topology.core.slurm_version import SlurmVersion
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -118,6 +120,33 @@ def test_pictures_of_the_concepts_are_current(tmp_path: Path, monkeypatch: pytes
 def test_the_doctors_checks_are_all_explained() -> None:
     page = (DOCS / "reference" / "doctor.md").read_text()
     assert re.findall(r"^\| (DOC\d+) \|", page, re.MULTILINE) == module("make_commands").doctor_ids()
+
+
+EIGHT = ("c1 s1 l1", "c1 s1 l1", "c1 s1 l2", "c1 s1 l2", "c1 s2 l3", "c1 s2 l3", "c1 s1", "")
+
+
+@pytest.mark.parametrize("version", ["24.11.5", "25.11.4"])
+def test_the_tree_on_the_topology_page_is_the_one_that_is_written(version: str) -> None:
+    instances = [
+        {
+            "InstanceName": f"train-{number}",
+            "CustomerIpAddress": f"10.1.0.{number}",
+            "InstanceId": f"i-{number}",
+            "InstanceLabel": {f"network-node-layer-{layer}": node for layer, node in enumerate(path.split(), 1)},
+        }
+        for number, path in enumerate(EIGHT, 1)
+    ]
+    group = {"Name": "train", "InstanceType": "ml.p5.48xlarge", "Instances": instances}
+    nodes, _ = inventory.build(resource_config=read_resource_config.read({"InstanceGroups": [group]}))
+    text = pipeline.compute(nodes, SlurmVersion.parse(version)).text
+    assert text is not None
+    written = [line for line in text.splitlines() if not line.startswith("#")]
+    page = (DOCS / "topology.md").read_text()
+    if version < "25":
+        shown = re.findall(r"SwitchName=\S+ \S+=\S+", page)
+        assert set(shown[:5]) <= set(written), written
+    else:
+        assert "\n".join(written) + "\n" == page.partition("```yaml\n")[2].partition("```")[0]
 
 
 # ---- the site

@@ -42,7 +42,11 @@ def new_lab(root: Root, nodes: Sequence[Node], port: int) -> Lab:
 
 
 def run_lifecycle_script(lab: Lab, script: str) -> None:
-    """As HyperPod: bash, as root, in the script's folder; a failure would fail the node."""
+    """As HyperPod: bash, as root, in the script's folder; a failure would fail the node.
+
+    The one thing that isn't the default: no AWS is asked, because these nodes have no instance role.
+    """
+    lab.box.write_text("/etc/slurm-topology/agent.json", '{"ask_aws": false, "cloudwatch": false}\n')
     folder, _, name = script.rpartition("/")
     lab.run("sh", "-c", 'cd "$1" && exec bash "$2"', "sh", folder, name, check=True)
 

@@ -13,6 +13,7 @@ __all__ = ["in_background", "stop_kept", "wait_for_the_end"]
 PID_FILE = "keeper.pid"
 LOG_FILE = "keeper.log"
 STOP_SECONDS = 90
+LED_INTO_IT = ("enter", "topology.html", PID_FILE)
 _report: int | None = None
 
 
@@ -66,6 +67,8 @@ def stop_kept(folder: Path) -> int:
             print(f"it still runs after {STOP_SECONDS} s; see the log", file=sys.stderr)
             return 1
         time.sleep(0.1)
+    for name in LED_INTO_IT:
+        (folder / name).unlink(missing_ok=True)
     return 0
 
 

@@ -17,8 +17,9 @@ def how_to_look_around(job: MainJob, folder: Path) -> str:
         f'#!/bin/sh\n# a command on the kept controller\n[ $# -gt 0 ] || set -- bash\nexec {inside} "$@"\n'
     )
     script.chmod(0o755)
-    variables = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+    variables = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     environment = " ".join(f"{name}={job.cloud.environ()[name]}" for name in variables)
+    environment += f" AWS_DEFAULT_REGION={job.cloud.region}"
     page = folder / "topology.html"
     page.write_text(job.lab.run("slurm-topology", "show", "--format", "html", check=True).stdout)
     return f"""

@@ -136,10 +136,12 @@ class MainJob:
             self.jobs = {"A": self.lab.jobs.submit(3, "--job-name=A"), "B": self.lab.jobs.submit(4, "--job-name=B")}
             step.facts["jobs"] = {name: self._landed(name, job) for name, job in self.jobs.items()}
             self.progress.say(leaves.picture(self.leaves, self._job_marks()))
+            self.progress.say("(0-36A: node ip-10-0-0-36, on which job A runs)")
             for name, landed in step.facts["jobs"].items():
                 if len(landed["leaves"]) != 1:
                     raise MainJobError(f"job {name} fits under one leaf switch and was spread over {landed['leaves']}")
             self.lab.jobs.cancel(self.jobs.pop("B"))
+            self.progress.say("job B is cancelled; job A runs through all that follows")
             self.survivor = self.lab.jobs.get(self.jobs["A"])
 
     def _landed(self, name: str, job: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from slurm_topology.agent.state import AgentState
 from slurm_topology.agent.writers import yields
 from slurm_topology.core import metric_names
 
-__all__ = ["cloudwatch_points", "prometheus_text"]
+__all__ = ["COUNTERS", "GAUGES", "cloudwatch_points", "prometheus_text"]
 
 COUNTERS = {
     "passes": "Passes that ended.",
@@ -26,6 +26,17 @@ COUNTERS = {
     "yields": "Passes that left the topology to another writer.",
     "reverts": "Times that another writer undid the agent's topology.",
 }
+GAUGES = {
+    "nodes": "Nodes that Slurm has.",
+    "unplaced_nodes": "Nodes that the topology in force lacks.",
+    "seconds_since_match": "Seconds since Slurm's topology was first seen not to match the network; 0: it does.",
+    "reconfigure_seconds": "How long the last reconfigure took.",
+    "last_pass_timestamp_seconds": "When the last pass began.",
+    "last_pass_failed": "1 when the last pass failed.",
+    "yielding": "1 while the topology is left to another writer.",
+    "paused": "1 while an operator has paused the agent.",
+    "info": "Versions, mode and the last pass's reason as labels.",
+}
 
 
 def prometheus_text(state: AgentState, record: PassRecord, *, mode: str, paused: bool) -> str:
@@ -33,26 +44,26 @@ def prometheus_text(state: AgentState, record: PassRecord, *, mode: str, paused:
     lines: list[str] = []
     for name, help_text in COUNTERS.items():
         lines += _metric(f"slurm_topology_{name}_total", "counter", help_text, state.counters.get(name, 0))
-    for name, help_text, value in _gauges(state, record, paused):
-        lines += _metric(f"slurm_topology_{name}", "gauge", help_text, value)
+    for name, value in _gauges(state, record, paused):
+        lines += _metric(f"slurm_topology_{name}", "gauge", GAUGES[name], value)
     labels = f'{{version="{__version__}",slurm="{state.slurm_version}",mode="{mode}",reason="{record.reason.value}"}}'
-    lines += _metric("slurm_topology_info", "gauge", "Versions, mode and the last pass's reason as labels.", 1, labels)
+    lines += _metric("slurm_topology_info", "gauge", GAUGES["info"], 1, labels)
     return "\n".join(lines) + "\n"
 
 
-def _gauges(state: AgentState, record: PassRecord, paused: bool) -> Iterator[tuple[str, str, float]]:
-    yield "nodes", "Nodes that Slurm has.", record.nodes
-    yield "unplaced_nodes", "Nodes that the topology in force lacks.", record.unplaced
-    yield "seconds_since_match", "Seconds since Slurm's topology matched reality; 0: it does.", behind(state, record.at)
-    yield "reconfigure_seconds", "How long the last reconfigure took.", state.reconfigure_seconds
-    yield "last_pass_timestamp_seconds", "When the last pass began.", record.at
-    yield "last_pass_failed", "1 when the last pass failed.", float(bool(record.failed))
-    yield "yielding", "1 while the topology is left to another writer.", float(yields(state, record.at))
-    yield "paused", "1 while an operator has paused the agent.", float(paused)
+def _gauges(state: AgentState, record: PassRecord, paused: bool) -> Iterator[tuple[str, float]]:
+    yield "nodes", record.nodes
+    yield "unplaced_nodes", record.unplaced
+    yield "seconds_since_match", behind(state, record.at)
+    yield "reconfigure_seconds", state.reconfigure_seconds
+    yield "last_pass_timestamp_seconds", record.at
+    yield "last_pass_failed", float(bool(record.failed))
+    yield "yielding", float(yields(state, record.at))
+    yield "paused", float(paused)
 
 
 def behind(state: AgentState, now: float) -> float:
-    """Seconds since Slurm's topology was last seen right; 0 while it is."""
+    """Seconds since Slurm's topology was first seen wrong; 0 while it is right."""
     return max(0.0, now - state.behind_since) if state.behind_since else 0.0
 
 
