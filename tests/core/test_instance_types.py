@@ -49,14 +49,18 @@ def test_no_type_is_listed_twice() -> None:
         ("ml.p5en.48xlarge", "tree", 8, 16, 16, 3200, 3),
         ("ml.p6-b200.48xlarge", "tree", 8, 8, 8, 3200, 4),
         ("ml.p6-b300.48xlarge", "tree", 8, 17, 16, 6400, 4),
-        ("ml.p6e-gb200.36xlarge", "block", 4, 17, None, None, 3),
+        ("ml.p6e-gb200.36xlarge", "block", 4, 17, None, 3200, 3),
         ("ml.trn1.32xlarge", "tree", 16, 8, 8, 800, 3),
         ("ml.trn2.48xlarge", "tree", 16, 16, 16, 3200, 3),
-        ("ml.g6e.xlarge", "tree", None, None, None, None, 3),
-        ("ml.p5.4xlarge", "none", None, None, None, None, 0),
-        ("ml.g7.48xlarge", "none", None, None, None, None, 0),
-        ("ml.trn2.3xlarge", "none", None, None, None, None, 0),
-        ("ml.c5.large", "none", 0, None, None, None, 0),
+        ("ml.g6e.48xlarge", "tree", 8, 4, 4, 400, 3),
+        ("ml.g7e.24xlarge", "tree", 4, 2, 2, 800, 3),
+        ("ml.g5.48xlarge", "none", 8, 1, 1, 100, 0),
+        ("ml.c5n.18xlarge", "none", 0, 1, 1, 100, 0),
+        ("ml.g6e.xlarge", "tree", 1, 1, 0, None, 3),
+        ("ml.p5.4xlarge", "none", 1, 1, 1, 100, 0),
+        ("ml.g7.48xlarge", "none", 8, 2, 2, 700, 0),
+        ("ml.trn2.3xlarge", "none", 1, 1, 1, 200, 0),
+        ("ml.c5.large", "none", 0, 1, 0, None, 0),
     ],
 )
 def test_facts(
@@ -71,6 +75,23 @@ def test_facts(
     facts = lookup(name)
     assert facts is not None
     assert facts[1:7] == (Capability(capability), accelerators, cards, efa, gbps, layers)
+
+
+def test_what_is_unknown_is_said() -> None:
+    """The module's docstring names what no source tells; everything else is known of every type."""
+    types = known_types().values()
+    assert [each.name for each in types if None in (each.accelerators, each.network_cards, each.network_layers)] == []
+    assert [each.name for each in types if each.efa_interfaces is None] == ["ml.p6e-gb200.36xlarge"]
+    assert [each.name for each in types if each.gbps is None and each.efa_interfaces] == []
+
+
+def test_what_ec2_would_be_taken_to_say_is_what_the_catalogue_says() -> None:
+    """The guess about newer types, tried on those that are known; docs and comments name the one that differs."""
+    fabrics = [each for each in known_types().values() if each.accelerators and (each.efa_interfaces or 0) >= 2]
+    assert [each.name for each in fabrics if each.capability is not Capability.TREE] == ["ml.g7.48xlarge"]
+    assert len(fabrics) > 10
+    small = {each.name.split(".")[1] for each in known_types().values() if each.capability is Capability.TREE}
+    assert small - {each.name.split(".")[1] for each in fabrics} == set()
 
 
 def test_ultraserver_sizes() -> None:

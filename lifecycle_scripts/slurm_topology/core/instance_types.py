@@ -2,7 +2,8 @@
 facts.
 
 The catalogue holds every type of SageMaker's ``ClusterInstanceType`` enum; each fact names its source, each source
-its date. A fact that no source states is null, never guessed.
+its date. A fact that no source states is null, never guessed: the EFA interfaces of ml.p6e-gb200.36xlarge, and the
+bandwidth of most types without EFA, which is a baseline and a burst ("up to 25 Gigabit") or not looked up.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ __all__ = ["InstanceType", "is_type_name", "known_types", "lookup", "read_ec2_ty
 
 _TYPE_NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+")
 
-# In the catalogue, each accelerated type with at least two EFA interfaces has an instance topology, and none with
-# fewer than two but the small g6e and g7e sizes. So EC2's facts give "tree" from two on; a type taken for less than
-# it is loses compactness only, one taken for more waits in a catch-all leaf: both work.
+# In the catalogue, each accelerated type with at least two EFA interfaces but g7.48xlarge has an instance topology, and
+# none with fewer than two but the small g6e and g7e sizes. So EC2's facts give "tree" from two on; a type taken for
+# less than it is loses compactness only, one taken for more waits in a catch-all leaf: both work.
 _EFA_INTERFACES_OF_A_FABRIC = 2
 
 
