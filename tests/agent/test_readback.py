@@ -83,6 +83,17 @@ def test_a_tree_is_read_without_the_nodes_below_its_upper_switches() -> None:
     assert agrees(one(TREE), read_topology(TREE_WORDS)), "names of switches are not meaning"
 
 
+def test_lists_are_read_to_their_end_however_they_are_written() -> None:
+    """24.11 echoes them as the file has them; tests/slurmctld/test_readback.py asks it."""
+    odd = TREE_WORDS.replace("Switches=leaf0001,leaf0002", "Switches=leaf0001, leaf0002")
+    odd = odd.replace("Nodes=node[0001-0004]", "Nodes= node[0001-0002],\tnode0003 node0004")
+    assert odd != TREE_WORDS
+    assert read_topology(odd) == read_topology(TREE_WORDS)
+    named = "SwitchName=a=Nodes LinkSpeed=1 Nodes=n1\nSwitchName=b Switches=a=Nodes, xNodes=1\n"
+    (body,) = (each.body for each in read_topology(named).topologies)
+    assert body == Tree((Switch("a=Nodes", (), ("n1",)), Switch("b", ("a=Nodes", "xNodes=1"))))
+
+
 def test_blocks_are_read_with_the_sizes_that_slurm_shows() -> None:
     """It shows only those that its blocks can fill: 16 nodes aren't there."""
     seen = read_topology(BLOCK_WORDS)

@@ -19,7 +19,9 @@ from slurm_topology.core.model import Block, Blocks, ClusterTopology, Flat, Name
 
 __all__ = ["FLAT", "Exempt", "agrees", "read_topoconf", "read_topology"]
 
-FIELD = re.compile(r"(\w+)=(\S*)")
+_KEY = r"(?:SwitchName|Level|LinkSpeed|Switches|Nodes|BlockName|BlockIndex|BlockSize|AggregatedBlock)"
+# A value ends at the next key: Slurm echoes lists as the file has them, and "s1, s2" in quotes is one for it.
+FIELD = re.compile(rf"(?<!\S)({_KEY})=\s*(.*?)\s*(?=\s{_KEY}=|$)")
 ENTRY = re.compile(
     r"^\s*(?:-\s+)?(topology|cluster_default|switch|children|nodes|block|block_sizes|flat)\s*:\s*(.*?)\s*$"
 )
