@@ -158,7 +158,7 @@ def test_a_size_above_the_ultraservers_is_not_blamed_on_them(version: SlurmVersi
     assert blocks_of(topology)[0] == (17,)
     assert (finding.id, finding.message.split(": ")[1]) == (
         "TOPO313",
-        "block size 17 instead of 100, because an UltraServer has 17 usable nodes",
+        "block size 17 instead of 100, because there are UltraServers of 17 usable nodes",
     )
     assert "full" not in finding.message
     assert "rises" not in finding.remedy
@@ -166,7 +166,7 @@ def test_a_size_above_the_ultraservers_is_not_blamed_on_them(version: SlurmVersi
 
 def test_a_size_above_ultraservers_that_are_not_full_has_both_causes() -> None:
     _, finding = wished(ultra_cluster(us1=17, us2=9, us3=2), gb200(ultraserver_instances=18), V25_11, 36)
-    assert "an UltraServer has 18 usable nodes and the UltraServers aren't full" in finding.message
+    assert "there are UltraServers of 18 usable nodes and the UltraServers aren't full" in finding.message
     assert finding.remedy.endswith("it rises as they fill")
 
 

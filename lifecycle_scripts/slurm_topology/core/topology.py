@@ -225,8 +225,8 @@ def _lowered(choice: Choice, base: int, usable: int | None) -> Finding:
     asked = choice.block_sizes[0]
     causes, remedy = [], "nothing to do, jobs still go into one UltraServer that has room for them"
     if usable and asked > usable:
-        causes.append(f"an UltraServer has {usable} usable nodes")
-        remedy = f"use block sizes from {usable} on, or leave them to the plan"
+        causes.append(f"there are UltraServers of {usable} usable nodes")
+        remedy = f"use block sizes that begin with {usable} or less, or leave them to the plan"
     if usable is None or base < min(asked, usable):
         causes.append("the UltraServers aren't full")
         remedy += "; it rises as they fill"
