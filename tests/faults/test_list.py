@@ -37,8 +37,10 @@ def functions_of(file: str) -> set[str]:
 
 
 def is_case(file: str, case: str) -> bool:
-    """A folder of tests/cases/topology, or a word in the file itself."""
-    words = {node.value for node in ast.walk(tree(file)) if isinstance(node, ast.Constant)}
+    """A folder of tests/cases/topology, or a word in the file itself, or in a table that it imports."""
+    imported = [node.module for node in ast.walk(tree(file)) if isinstance(node, ast.ImportFrom) and node.module]
+    tables = [name for name in (f"{module.replace('.', '/')}.py" for module in imported) if (TESTS / name).exists()]
+    words = {node.value for one in (file, *tables) for node in ast.walk(tree(one)) if isinstance(node, ast.Constant)}
     return (TESTS / "cases" / "topology" / case).is_dir() or case in words
 
 
