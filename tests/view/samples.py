@@ -18,7 +18,7 @@ from slurm_topology.core.model import (
     Tree,
 )
 
-__all__ = ["HOSTILE", "hostile", "mixed", "name", "tree"]
+__all__ = ["HOSTILE", "bare", "escaping", "hostile", "mixed", "name", "tree", "with_finding_about"]
 
 LEAF_SIZE = 16
 LEAVES_A_SPINE = 20
@@ -161,6 +161,12 @@ def mixed() -> Snapshot:
             *FINDINGS,
         ),
     )
+
+
+def with_finding_about(subject: str) -> Snapshot:
+    """The mixed cluster with one finding."""
+    finding = Finding("TOPO999", Severity.WARNING, subject, f"something about {subject}", "look at it")
+    return replace(mixed(), cluster=f"finding-{subject}", findings=(finding,))
 
 
 HOSTILE = "</script><script>window.bad=1</script><img src=x onerror=window.bad=1>@DATA@"

@@ -18,6 +18,7 @@ function chooseDrawing(drawing) {
   view.hits = search(view.query, drawing);
   foldAll(drawing.units.length <= UNFOLDED_UP_TO);
   tellHits();
+  tell();
 }
 
 byId("topologies").append(
@@ -124,7 +125,6 @@ byId("theme").addEventListener("click", () => {
 
 fabric.style.setProperty("--letters", Math.max(8, ...nodes.name.slice(0, 500).map((name) => name.length)));
 chooseSize(nodeCount <= NAMES_UP_TO ? "names" : nodeCount < SMALL_FROM ? "large" : "small");
-byId("view-details").replaceChildren(...aboutCluster(), keys());
 chooseDrawing(drawings[0]);
 fillJobs();
 fillFindings();

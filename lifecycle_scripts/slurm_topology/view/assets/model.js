@@ -73,6 +73,21 @@ const inWords = (counts) =>
     .filter(Boolean)
     .join(", ");
 
+/** A topology with one of these nodes, that on the screen before others and flat ones last; null: none has them. */
+function drawingWith(wanted, shown) {
+  const byWorth = [...drawings].sort((one, other) => (one.kind === "flat") - (other.kind === "flat"));
+  return [shown, ...byWorth].find((drawing) => wanted.some((node) => drawing.leafOf.has(node))) ?? null;
+}
+
+/** Where a unit of this name is, as [topology, index]: in the topology on the screen before others; null: nowhere. */
+function unitNamed(name, shown) {
+  for (const drawing of [shown, ...drawings]) {
+    const index = drawing.units.findIndex((unit) => unit.name === name);
+    if (index >= 0) return [drawing, index];
+  }
+  return null;
+}
+
 function nodesUnder(drawing, index) {
   const unit = drawing.units[index];
   return unit.children.length ? unit.children.flatMap((child) => nodesUnder(drawing, child)) : unit.nodes;

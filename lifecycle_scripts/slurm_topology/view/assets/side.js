@@ -39,14 +39,21 @@ function facts(pairs) {
 
 // ---- details
 
-/** Choose something: mark it, tell about it, remember it in the address. */
+/** Choose something, a unit in the topology on the screen: mark it, tell about it, remember it in the address. */
 function choose(kind, index) {
-  view.chosen = { kind, index };
+  view.chosen = { kind, index, drawing: view.drawing };
   view.peers = new Set(kind === "job" ? jobs[index].nodes : []);
   repaint();
-  byId("view-details").replaceChildren(...{ node: aboutNode, unit: aboutUnit, job: aboutJob }[kind](index), keys());
+  tell();
   showTab("details");
   if (kind === "node") history.replaceState(null, "", `#node=${encodeURIComponent(nodes.name[index])}`);
+}
+
+/** Tell what is chosen, or else about the cluster, as the topology on the screen has it. */
+function tell() {
+  const { kind, index, drawing } = view.chosen ?? {};
+  const about = { node: aboutNode, unit: aboutUnit, job: aboutJob }[kind] ?? aboutCluster;
+  byId("view-details").replaceChildren(...about(index, drawing), keys());
 }
 
 function goToNode(node) {
@@ -58,7 +65,11 @@ function goToNode(node) {
   tile.scrollIntoView({ block: "center" });
 }
 
-function goToUnit(index) {
+/** A unit's index says nothing without its topology: a link outlives the topology that it was made in. */
+const unitLink = (drawing, index) => link(drawing.units[index].name, () => goToUnit(drawing, index));
+
+function goToUnit(drawing, index) {
+  if (drawing !== view.drawing) chooseDrawing(drawing);
   const head = showUnit(index);
   setOpen(head, true);
   focusOn(head);
@@ -80,22 +91,23 @@ function aboutNode(node) {
   ];
 }
 
-/** The units around a node, outermost first, each a link. */
+/** The units around a node, outermost first, each a link; of another topology when that on the screen lacks the node. */
 function placeOf(node) {
+  const drawing = drawingWith([node], view.drawing);
+  if (!drawing) return [];
   const names = [];
-  for (let index = view.drawing.leafOf.get(node) ?? null; index !== null; index = view.drawing.units[index].parent) names.unshift(index);
-  if (!names.length) return [];
-  const items = names.map((index) => make("li", {}, link(view.drawing.units[index].name, () => goToUnit(index)), make("span", { class: "quiet" }, ` ${UNIT_WORDS[view.drawing.units[index].kind]}`)));
-  return [make("h3", {}, "Place, from the outside in"), make("ol", { class: "list code" }, ...items)];
+  for (let index = drawing.leafOf.get(node); index !== null; index = drawing.units[index].parent) names.unshift(index);
+  const items = names.map((index) => make("li", {}, unitLink(drawing, index), make("span", { class: "quiet" }, ` ${UNIT_WORDS[drawing.units[index].kind]}`)));
+  return [make("h3", {}, `Place in ${drawing.name}, from the outside in`), make("ol", { class: "list code" }, ...items)];
 }
 
-function aboutUnit(index) {
-  const unit = view.drawing.units[index];
+function aboutUnit(index, drawing) {
+  const unit = drawing.units[index];
   const counts = unit.counts.flatMap((count, state) => (count ? [make("li", { class: "row" }, swatch(state), states[state].name, make("span", { class: "end" }, count.toLocaleString("en")))] : []));
-  const inIt = jobsIn(nodesUnder(view.drawing, index));
+  const inIt = jobsIn(nodesUnder(drawing, index));
   return [
     make("h2", {}, unit.name),
-    facts([["what", UNIT_WORDS[unit.kind]], ["nodes", unit.total.toLocaleString("en")], ["UltraServer", unit.ultraserver, true], ["host list", unit.hosts, true]]),
+    facts([["what", UNIT_WORDS[unit.kind]], ["topology", drawing.name], ["nodes", unit.total.toLocaleString("en")], ["UltraServer", unit.ultraserver, true], ["host list", unit.hosts, true]]),
     make("h3", {}, "States"),
     make("ul", { class: "list" }, ...counts),
     ...(inIt.length ? [make("h3", {}, "Jobs here"), make("ul", { class: "list" }, ...inIt.slice(0, JOBS_AT_ONCE).map(([job, count]) => make("li", { class: "row" }, link(`${jobs[job].id} ${jobs[job].name}`, () => choose("job", job)), make("span", { class: "end" }, plural(count, "node")))))] : []),
@@ -110,11 +122,13 @@ function jobsIn(wanted) {
 
 function aboutJob(index) {
   const job = jobs[index];
-  const leaves = new Set(job.nodes.map((node) => view.drawing.leafOf.get(node)));
+  const drawing = drawingWith(job.nodes, view.drawing) ?? view.drawing;
+  const leaves = new Set(job.nodes.map((node) => drawing.leafOf.get(node)));
+  const places = [...leaves].slice(0, JOBS_AT_ONCE).map((leaf) => make("li", {}, leaf === undefined ? "outside" : unitLink(drawing, leaf)));
   return [
     make("h2", {}, `${job.id} ${job.name}`),
     facts([["state", job.state], ["user", job.user], ["nodes", job.count.toLocaleString("en")], ["topology", job.topology], ["waits for", job.reason], ["placement", job.placement]]),
-    ...(job.nodes.length ? [make("h3", {}, `In ${plural(leaves.size, "place")} of this topology`), make("ul", { class: "list code" }, ...[...leaves].slice(0, JOBS_AT_ONCE).map((leaf) => make("li", {}, leaf === undefined ? "outside" : link(view.drawing.units[leaf].name, () => goToUnit(leaf)))))] : []),
+    ...(places.length ? [make("h3", {}, `In ${plural(leaves.size, "place")} of ${drawing.name}`), make("ul", { class: "list code" }, ...places)] : []),
     make("p", {}, link("Show all jobs", () => { clearJob(); showTab("jobs"); })),
   ];
 }
@@ -123,6 +137,7 @@ function clearJob() {
   view.peers = new Set();
   view.chosen = null;
   repaint();
+  tell();
 }
 
 function keys() {
@@ -149,20 +164,21 @@ function aboutCluster() {
   return [
     make("h2", { class: "plain" }, "At a glance"),
     make("p", { class: "quiet" }, "Choose a node, a switch, a block or a job to see what is known about it."),
-    ...(largest ? [facts([["free nodes", free.toLocaleString("en")], ["most in one place", largest]])] : []),
+    ...(free ? [facts([["free nodes", free.toLocaleString("en")], ["most in one place", largest]])] : []),
     ...(rows.length ? [make("h3", {}, `Out of service: ${away.length.toLocaleString("en")}`), make("ul", { class: "list" }, ...rows)] : []),
     ...(away.length > rows.length ? [make("p", { class: "quiet" }, `… and ${(away.length - rows.length).toLocaleString("en")} more: choose the state above`)] : []),
   ];
 }
 
-/** The leaf with the most free nodes, as a link; null where nothing is free or nothing is known. */
+/** The leaf switch or block with the most free nodes, as a link; null where nothing is free, known, or a place. */
 function largestFree() {
-  const { units } = view.drawing;
+  const { drawing } = view;
+  const { units } = drawing;
   const freeIn = (unit) => states.reduce((sum, state, index) => sum + (state.free ? unit.counts[index] : 0), 0);
-  const leaves = [...units.keys()].filter((index) => isLeaf(units[index]));
+  const leaves = [...units.keys()].filter((index) => isLeaf(units[index]) && units[index].kind !== "flat" && units[index].kind !== "outside");
   const best = leaves.reduce((most, index) => (most === null || freeIn(units[index]) > freeIn(units[most]) ? index : most), null);
   if (best === null || !freeIn(units[best])) return null;
-  return make("span", {}, `${freeIn(units[best])} of ${units[best].total} in `, link(units[best].name, () => goToUnit(best)));
+  return make("span", {}, `${freeIn(units[best])} of ${units[best].total} in `, unitLink(drawing, best));
 }
 
 // ---- jobs and findings
@@ -197,6 +213,6 @@ function fillFindings() {
 
 function subjectLink(subject) {
   if (nodeByName.has(subject)) return link(subject, () => goToNode(nodeByName.get(subject)));
-  const unit = view.drawing.units.findIndex((each) => each.name === subject);
-  return unit < 0 ? make("span", { class: "quiet" }, subject) : link(subject, () => goToUnit(unit));
+  if (unitNamed(subject, view.drawing)) return link(subject, () => goToUnit(...unitNamed(subject, view.drawing)));
+  return make("span", { class: "quiet" }, subject);
 }

@@ -12,11 +12,9 @@ function showUnit(index) {
 
 /** Unfold everything around a node, in a topology that has it; its tile, or null. */
 function showNode(node) {
-  if (!view.drawing.leafOf.has(node)) {
-    const other = drawings.find((drawing) => drawing.leafOf.has(node));
-    if (!other) return null;
-    chooseDrawing(other);
-  }
+  const drawing = drawingWith([node], view.drawing);
+  if (!drawing) return null;
+  if (drawing !== view.drawing) chooseDrawing(drawing);
   const leaf = showUnit(view.drawing.leafOf.get(node));
   setOpen(leaf, true);
   fillTiles(leaf);
