@@ -5,7 +5,7 @@ The CPU instances have no network topology, so the cluster's default is flat; th
 
 from __future__ import annotations
 
-from aws_cdk import Annotations, App, Stack
+from aws_cdk import App, Stack
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
@@ -35,7 +35,6 @@ cluster = SlurmCluster(
         ComputeGroup("cpu", ClusterInstanceType.C6I_32XLARGE, 4),
     ],
 )
-Annotations.of(cluster).acknowledge_warning("hyperpod-slurm:TOPO202", "jobs name their partition here")
 
 topic = sns.Topic(stack, "Operators", enforce_ssl=True)
 topic.add_subscription(subscriptions.EmailSubscription("operators@example.com"))
