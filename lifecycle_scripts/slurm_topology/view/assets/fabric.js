@@ -13,6 +13,7 @@ const view = {
   wanted: new Set(), // states chosen in the legend; empty: all
   query: "",
   hits: null, // nodes that the search found; null: no search
+  waiting: [], // jobs without nodes that the search found
   chosen: null, // {kind: "node" | "unit" | "job", index, drawing: that a unit's index counts in}
   peers: new Set(), // nodes of the chosen job
 };

@@ -37,6 +37,7 @@ states.forEach((state, index) => {
   const button = make("button", { type: "button", "aria-pressed": "false", title: state.meaning }, swatch(index), make("span", {}, make("b", {}, state.count.toLocaleString("en")), ` ${state.name}`));
   button.addEventListener("click", () => {
     const isOn = !view.wanted.has(index);
+    view.peers = new Set();
     view.wanted[isOn ? "add" : "delete"](index);
     button.setAttribute("aria-pressed", isOn);
     tellHits();
@@ -50,20 +51,35 @@ states.forEach((state, index) => {
 const query = byId("query");
 let hitAt = -1;
 
-function hitNodes() {
-  return nodes.name.map((_, node) => node).filter((node) => matches(node));
+/** What is found, in the order that Enter goes through it, as [kind, index]: a job that is asked for by its id comes first. */
+function found() {
+  const nodeHits = [...nodes.name.keys()].filter((node) => matches(node)).map((node) => ["node", node]);
+  const waiting = view.wanted.size ? [] : view.waiting; // a state of nodes is asked for: jobs without nodes have none
+  const isAsked = (job) => jobs[job].id === view.query.trim();
+  const jobHits = (wanted) => waiting.filter((job) => isAsked(job) === wanted).map((job) => ["job", job]);
+  return [...jobHits(true), ...nodeHits, ...jobHits(false)];
 }
 
+function foundText() {
+  const hits = found();
+  const count = (wanted) => hits.filter(([kind]) => kind === wanted).length;
+  const words = ["node", "job"].filter(count).map((kind) => plural(count(kind), kind));
+  return words.join(", ") || "nothing found";
+}
+
+/** Say what isn't dimmed, and why: the nodes of a job, or what search and states leave. The last that was asked for holds. */
 function tellHits() {
   const isAll = view.hits === null && view.wanted.size === 0;
-  const count = isAll ? 0 : hitNodes().length;
-  byId("hits").textContent = isAll ? "" : count ? plural(count, "node") : "nothing found";
-  query.parentElement.classList.toggle("busy", !isAll);
+  const isJob = view.peers.size > 0;
+  byId("hits").textContent = isJob ? `job ${jobs[view.chosen.index].id}` : isAll ? "" : foundText();
+  query.parentElement.classList.toggle("busy", isJob || !isAll);
 }
 
 query.addEventListener("input", () => {
   view.query = query.value;
+  view.peers = new Set();
   view.hits = search(view.query, view.drawing);
+  view.waiting = searchJobs(view.query);
   hitAt = -1;
   tellHits();
   repaint();
@@ -74,11 +90,13 @@ query.addEventListener("keydown", (event) => {
     query.value = "";
     query.dispatchEvent(new Event("input"));
   } else if (event.key === "Enter") {
-    const found = hitNodes();
-    if (!found.length) return;
-    hitAt = event.shiftKey ? (hitAt <= 0 ? found.length : hitAt) - 1 : (hitAt + 1) % found.length;
-    goToNode(found[hitAt]);
-    byId("hits").textContent = `${hitAt + 1} of ${found.length.toLocaleString("en")}`;
+    const hits = found();
+    if (!hits.length) return;
+    hitAt = event.shiftKey ? (hitAt <= 0 ? hits.length : hitAt) - 1 : (hitAt + 1) % hits.length;
+    const [kind, index] = hits[hitAt];
+    if (kind === "node") goToNode(index);
+    else goToJob(index);
+    byId("hits").textContent = `${hitAt + 1} of ${hits.length.toLocaleString("en")}`;
   }
 });
 

@@ -95,6 +95,7 @@ function nodesUnder(drawing, index) {
 
 // ---- search
 
+const wordsOf = (query) => query.toLowerCase().split(/\s+/).filter(Boolean);
 let texts = null;
 
 /** One lower-case text a node, made at the first search: everything that somebody may look for it by. */
@@ -116,7 +117,7 @@ function searchTexts() {
 
 /** The nodes that hold every word of a query, by themselves or by a unit of this drawing that is called so. */
 function search(query, drawing) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   if (!words.length) return null;
   const found = new Set();
   searchTexts().forEach((text, node) => {
@@ -128,4 +129,12 @@ function search(query, drawing) {
     }
   });
   return found;
+}
+
+/** The jobs without nodes that hold every word of a query: they wait, so that no node could be found in their place. */
+function searchJobs(query) {
+  const words = wordsOf(query);
+  if (!words.length) return [];
+  const text = (job) => [job.id, job.name, job.user, job.state, job.reason].join("\n").toLowerCase();
+  return [...jobs.keys()].filter((index) => !jobs[index].nodes.length && words.every((word) => text(jobs[index]).includes(word)));
 }

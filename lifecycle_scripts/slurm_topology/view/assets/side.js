@@ -44,6 +44,7 @@ function choose(kind, index) {
   view.chosen = { kind, index, drawing: view.drawing };
   view.peers = new Set(kind === "job" ? jobs[index].nodes : []);
   repaint();
+  tellHits();
   tell();
   showTab("details");
   if (kind === "node") history.replaceState(null, "", `#node=${encodeURIComponent(nodes.name[index])}`);
@@ -65,6 +66,11 @@ function goToNode(node) {
   tile.scrollIntoView({ block: "center" });
 }
 
+function goToJob(job) {
+  choose("job", job);
+  showJob(job);
+}
+
 /** A unit's index says nothing without its topology: a link outlives the topology that it was made in. */
 const unitLink = (drawing, index) => link(drawing.units[index].name, () => goToUnit(drawing, index));
 
@@ -78,7 +84,7 @@ function goToUnit(drawing, index) {
 
 function aboutNode(node) {
   const state = nodes.state[node];
-  const held = (jobsOfNode.get(node) ?? []).map((job) => link(`${jobs[job].id} ${jobs[job].name}`, () => choose("job", job)));
+  const held = (jobsOfNode.get(node) ?? []).map((job) => link(`${jobs[job].id} ${jobs[job].name}`, () => goToJob(job)));
   return [
     make("h2", {}, nodes.name[node]),
     facts([
@@ -110,7 +116,7 @@ function aboutUnit(index, drawing) {
     facts([["what", UNIT_WORDS[unit.kind]], ["topology", drawing.name], ["nodes", unit.total.toLocaleString("en")], ["UltraServer", unit.ultraserver, true], ["host list", unit.hosts, true]]),
     make("h3", {}, "States"),
     make("ul", { class: "list" }, ...counts),
-    ...(inIt.length ? [make("h3", {}, "Jobs here"), make("ul", { class: "list" }, ...inIt.slice(0, JOBS_AT_ONCE).map(([job, count]) => make("li", { class: "row" }, link(`${jobs[job].id} ${jobs[job].name}`, () => choose("job", job)), make("span", { class: "end" }, plural(count, "node")))))] : []),
+    ...(inIt.length ? [make("h3", {}, "Jobs here"), make("ul", { class: "list" }, ...inIt.slice(0, JOBS_AT_ONCE).map(([job, count]) => make("li", { class: "row" }, link(`${jobs[job].id} ${jobs[job].name}`, () => goToJob(job)), make("span", { class: "end" }, plural(count, "node")))))] : []),
   ];
 }
 
@@ -137,6 +143,7 @@ function clearJob() {
   view.peers = new Set();
   view.chosen = null;
   repaint();
+  tellHits();
   tell();
 }
 
@@ -188,7 +195,7 @@ function fillJobs(count = JOBS_AT_ONCE) {
     make(
       "li",
       {},
-      make("div", { class: "row" }, link(`${job.id} ${job.name}`, () => choose("job", index)), make("span", { class: "end" }, plural(job.count, "node"))),
+      make("div", { class: "row" }, link(`${job.id} ${job.name}`, () => goToJob(index)), make("span", { class: "end" }, plural(job.count, "node"))),
       make("div", { class: "quiet" }, [job.user, job.state.toLowerCase(), job.placement || job.reason].filter(Boolean).join(" · ")),
     ),
   );

@@ -21,6 +21,22 @@ function showNode(node) {
   return leaf.nextElementSibling.querySelector(`[data-node="${node}"]`);
 }
 
+/** Unfold everything around a job's nodes, in a topology that has them; bring one of them on the screen if none is. */
+function showJob(job) {
+  const drawing = drawingWith(jobs[job].nodes, view.drawing);
+  if (!drawing) return;
+  if (drawing !== view.drawing) chooseDrawing(drawing);
+  const inIt = jobs[job].nodes.filter((node) => drawing.leafOf.has(node));
+  for (const leaf of new Set(inIt.map((node) => drawing.leafOf.get(node)))) setOpen(showUnit(leaf), true);
+  const first = showNode(inIt[0]);
+  if (![...fabric.querySelectorAll(".tile.peer")].some(isOnScreen)) first.scrollIntoView({ block: "center" });
+}
+
+function isOnScreen(element) {
+  const box = element.getBoundingClientRect();
+  return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+}
+
 function focusOn(item) {
   fabric.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
   item.tabIndex = 0;
