@@ -134,7 +134,8 @@ def _manifest(files: Mapping[str, bytes], extension_script: str | None) -> bytes
         "extension_script": extension_script,
         "sha256": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
-    return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+    # a line for each name, and names as they are: on_init_complete.sh reads it on nodes without a Python, too
+    return (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _write(name: str, files: Mapping[str, bytes]) -> BuiltAsset:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import zipfile
 
 from agent.agent_lab import SOURCE, AgentLab
 
-__all__ = ["SCRIPTS", "STAGING", "run_script", "stage"]
+__all__ = ["SCRIPTS", "STAGING", "manifest", "run_script", "stage"]
 
 SCRIPTS = SOURCE.parent
 STAGING = "/tmp/lifecycle"
@@ -26,13 +28,21 @@ def agent_zip(extra: str = "") -> bytes:
     return buffer.getvalue()
 
 
-def stage(lab: AgentLab, *, extra: str = "", manifest: str = "{}") -> None:
-    """Copy the bundle to the node, as HyperPod does."""
+def manifest(script: str | None = None, content: str = "") -> str:
+    """manifest.json of a bundle whose extension is this one script, or that has none."""
+    sums = {f"extension/{script}": hashlib.sha256(content.encode()).hexdigest()} if script else {}
+    return json.dumps({"extension_script": script, "sha256": sums}, indent=2)
+
+
+def stage(lab: AgentLab, *, extra: str = "", script: str | None = None, content: str = "") -> None:
+    """Copy the bundle to the node, as HyperPod does. ``script``: the one file of the team's own, with this content."""
     lab.lab.run("mkdir", "-p", STAGING, check=True)
     lab.lab.box.outside(f"{STAGING}/agent.zip").write_bytes(agent_zip(extra))
     for name in ("on_init_complete.sh", "on_create.sh"):
         lab.lab.box.write_text(f"{STAGING}/{name}", (SCRIPTS / name).read_text())
-    lab.lab.box.write_text(f"{STAGING}/manifest.json", manifest)
+    lab.lab.box.write_text(f"{STAGING}/manifest.json", manifest(script, content))
+    if script:
+        lab.lab.box.write_text(f"{STAGING}/extension/{script}", content)
 
 
 def run_script(lab: AgentLab, name: str = "on_init_complete.sh") -> int:

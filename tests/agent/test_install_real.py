@@ -302,9 +302,7 @@ def test_the_script_never_fails_the_node(make_agent_lab: Make, fault: str) -> No
 def test_the_users_own_script_runs_first_and_its_status_counts(make_agent_lab: Make, script: str, status: int) -> None:
     lab = make_agent_lab("24.11", start=False)
     lab.write_members(tree_of(lab.lab.nodes, 4))
-    manifest = json.dumps({"extension_script": "own/start.sh", "version": "1"}, indent=2)
-    stage(lab, manifest=manifest)
-    lab.lab.box.write_text(f"{STAGING}/extension/own/start.sh", f"touch /tmp/own-was-here\n{script}\n")
+    stage(lab, script="own/start.sh", content=f"touch /tmp/own-was-here\n{script}\n")
     assert run_script(lab, "on_create.sh") == status
     assert lab.lab.box.exists("/tmp/own-was-here")
     assert there(lab, COMMAND)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +89,26 @@ def test_no_role_may_touch_every_sagemaker_bucket() -> None:
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     """A node bundle as HyperPod stages it, whose agent can't be installed."""
-    (tmp_path / "on_init_complete.sh").write_bytes((SCRIPTS / "on_init_complete.sh").read_bytes())
-    (tmp_path / "on_create.sh").write_bytes((SCRIPTS / "on_create.sh").read_bytes())
-    (tmp_path / "agent.zip").write_bytes(b"this is no zip")
-    (tmp_path / "manifest.json").write_text('{\n  "extension_script": null\n}\n')
-    return tmp_path
+    return staged(tmp_path / "staged")
+
+
+def staged(folder: Path, extension: Path | None = None, script: str | None = None) -> Path:
+    """The bundle that the library makes, copied to a node; its agent can't be installed."""
+    with zipfile.ZipFile(_assets.build_bundle(extension, script).path) as archive:
+        archive.extractall(folder)
+    (folder / "agent.zip").write_bytes(b"this is no zip")
+    return folder
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Path:
+    """A team's own scripts, which leave a mark when they run; names as people give them."""
+    folder = tmp_path / "team"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "mine.sh").write_text('. "./lib/préparer les nœuds.sh"\ntouch "$MARK"\n')
+    for name in ("préparer les nœuds.sh", 'with "quotes" and \\.sh', "空.txt", "\N{ROCKET} .sh"):
+        (folder / "lib" / name).write_text(f"# {name}\n")
+    return folder
 
 
 def run(bundle: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -113,12 +130,56 @@ def test_a_log_that_cannot_be_written_does_not_fail_the_node(bundle: Path) -> No
     assert run(bundle, "on_init_complete.sh", SLURM_TOPOLOGY_INSTALL_LOG="/proc/nowhere/log").returncode == 0
 
 
-def test_a_script_of_the_users_that_fails_does_fail_the_node(bundle: Path) -> None:
+def test_a_script_of_the_users_that_fails_does_fail_the_node(tmp_path: Path, team: Path) -> None:
     """It is their script: its failure is theirs to see, and not hidden behind the agent's success."""
-    (bundle / "extension").mkdir()
-    (bundle / "extension" / "mine.sh").write_text("exit 7\n")
-    (bundle / "manifest.json").write_text('{\n  "extension_script": "mine.sh",\n  "sha256": {}\n}\n')
-    assert run(bundle, "on_init_complete.sh").returncode == 7
+    (team / "mine.sh").write_text("exit 7\n")
+    assert run(staged(tmp_path / "staged", team, "mine.sh"), "on_init_complete.sh").returncode == 7
+
+
+ENTRY_POINTS = ("on_init_complete.sh", "on_create.sh")
+LOCALES: tuple[dict[str, str], ...] = ({}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"})
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=str)
+@pytest.mark.parametrize("entry", ENTRY_POINTS)
+def test_a_whole_copy_runs_the_users_script_whatever_its_files_are_called(
+    tmp_path: Path, team: Path, entry: str, locale: dict[str, str]
+) -> None:
+    """JSON escapes some names; what is read by a shell has to be read back."""
+    bundle, mark = staged(tmp_path / "staged", team, "mine.sh"), tmp_path / "ran"
+    done = run(bundle, entry, MARK=str(mark), **locale)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("fault", ["missing", "empty", "cut off", "another"])
+def test_a_copy_that_is_not_whole_fails_the_node(tmp_path: Path, team: Path, fault: str) -> None:
+    """Each file in turn, but the agent's: a node without the team's setup would take jobs as if it were ready."""
+    whole = staged(tmp_path / "staged", team, "mine.sh")
+    files = [path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.suffix != ".zip"]
+    files = [file for file in files if file.name not in ENTRY_POINTS]
+    assert len(files) == 6
+    for number, file in enumerate(files):
+        broken = shutil.copytree(whole, tmp_path / str(number))
+        content = (broken / file).read_bytes()
+        if fault == "missing":
+            (broken / file).unlink()
+        else:
+            changed = {"empty": b"", "cut off": content[: len(content) // 2], "another": b"exit 0\n"}
+            (broken / file).write_bytes(changed[fault])
+        done = run(broken, "on_create.sh", MARK=str(broken / "ran"))
+        assert (done.returncode, (broken / "ran").exists()) == (1, False), file
+        assert "isn't whole" in done.stdout
+        assert file.name in done.stdout
+
+
+def test_a_manifest_that_is_cut_off_anywhere_fails_the_node(bundle: Path) -> None:
+    """Whoever has no scripts of their own can't be told from one whose manifest doesn't get as far as to say so."""
+    content = (bundle / "manifest.json").read_text()
+    total = content.count("\n")
+    for lines in (0, 1, 2, total // 2, total - 1):
+        (bundle / "manifest.json").write_text("".join(content.splitlines(keepends=True)[:lines]))
+        assert run(bundle, "on_init_complete.sh").returncode == 1, lines
 
 
 def test_nodes_fetch_no_code_while_they_are_set_up() -> None:
