@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -41,10 +42,12 @@ class Page:
     def __init__(self, driver: webdriver.Chrome) -> None:
         self._driver = driver
 
-    def open(self, path: Path, *, dark: bool = False, width: int = 1440, anchor: str = "") -> None:
+    def open(
+        self, path: Path, *, dark: bool = False, width: int = 1440, anchor: str = "", media: str = "screen"
+    ) -> None:
         """Show a file and wait until the page says that it is ready."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self._driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         self._driver.get("about:blank")
@@ -106,6 +109,12 @@ class Page:
             " each.nodes.map(node => `${each.id}: ${node.target.join(' ')}: ${node.failureSummary}`))))"
         )
         return list(found)
+
+    def printed(self) -> bytes:
+        """The page as a PDF, with what the browser's dialogue has chosen at first: no backgrounds."""
+        media = {"media": ""}  # as it is when nothing is emulated, so that the browser itself takes that of paper
+        self._driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        return base64.b64decode(self._driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
 
     def screenshot(self, path: Path) -> None:
         self._driver.save_screenshot(str(path))

@@ -128,6 +128,11 @@ function fillTiles(head) {
   tiles.append(...view.drawing.units[head.dataset.unit].nodes.map((node) => makeTile(node, level)));
 }
 
+/** Paper is looked at as a whole. */
+addEventListener("beforeprint", () => {
+  for (const tiles of fabric.querySelectorAll(".tiles:empty")) fillTiles(tiles.previousElementSibling);
+});
+
 function makeTile(node, level) {
   const label = nodeLabel(node);
   const attributes = { role: "treeitem", tabindex: "-1", "aria-level": level, "aria-label": label, title: label, "data-node": node };
