@@ -134,6 +134,11 @@ byId("size").addEventListener("change", (event) => {
 byId("fold").addEventListener("click", () => foldAll(false));
 byId("unfold").addEventListener("click", () => foldAll(true));
 
+byId("close").addEventListener("click", closeSheet);
+byId("side").addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isSheet()) closeSheet();
+});
+
 byId("theme").addEventListener("click", () => {
   const isDark = getComputedStyle(document.documentElement).colorScheme === "dark" || (document.documentElement.style.colorScheme === "" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.style.colorScheme = isDark ? "light" : "dark";

@@ -47,7 +47,17 @@ function choose(kind, index) {
   tellHits();
   tell();
   showTab("details");
+  byId("side").classList.add("told");
   if (kind === "node") history.replaceState(null, "", `#node=${encodeURIComponent(nodes.name[index])}`);
+}
+
+/** On narrow screens what is told lies over the fabric as a sheet. */
+const isSheet = () => getComputedStyle(byId("side")).position === "fixed";
+
+/** Put the sheet back below the fabric, and go on where it was opened. */
+function closeSheet() {
+  byId("side").classList.remove("told");
+  fabric.querySelector('[tabindex="0"]').focus({ preventScroll: true });
 }
 
 /** Tell what is chosen, or else about the cluster, as the topology on the screen has it. */
@@ -78,8 +88,8 @@ function goToUnit(drawing, index) {
   if (drawing !== view.drawing) chooseDrawing(drawing);
   const head = showUnit(index);
   setOpen(head, true);
-  focusOn(head);
   choose("unit", index);
+  focusOn(head);
 }
 
 function aboutNode(node) {

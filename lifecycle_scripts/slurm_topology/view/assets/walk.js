@@ -32,9 +32,11 @@ function showJob(job) {
   if (![...fabric.querySelectorAll(".tile.peer")].some(isOnScreen)) first.scrollIntoView({ block: "center" });
 }
 
+/** Whether somebody can see all of it: the sheet of narrow screens may lie over it. */
 function isOnScreen(element) {
   const box = element.getBoundingClientRect();
-  return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
+  const bottom = isSheet() ? byId("side").getBoundingClientRect().top : innerHeight;
+  return box.height > 0 && box.top >= 0 && box.bottom <= bottom;
 }
 
 function focusOn(item) {
@@ -124,16 +126,16 @@ fabric.addEventListener("keydown", (event) => {
   if (target === undefined) return;
   event.preventDefault();
   if (!target) return;
-  focusOn(target);
   chooseItem(target);
+  focusOn(target);
 });
 
 fabric.addEventListener("click", (event) => {
   const item = event.target.closest("[role=treeitem]");
   if (!item) return;
   if (item.dataset.unit !== undefined) setOpen(item, !isOpen(item));
-  focusOn(item);
   chooseItem(item);
+  focusOn(item);
 });
 
 function chooseItem(item) {
