@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from slurm_topology.core.errors import AwsError
 
-from .clients import SDK_VERSION, Failure, SdkError, classify
+from .clients import SDK_VERSION, Failure, SdkError, classify, refuse_empty
 
 __all__ = ["NOT_IN_SDK", "OUT_OF_TIME", "Patience", "call", "iam_action", "pages", "parallel", "persist"]
 
@@ -72,12 +72,13 @@ def call(client: Any, operation: str, patience: Patience, /, **parameters: Any) 
     """
     function = _function(client, operation)
     subject = f"s3://{parameters['Bucket']}/{parameters.get('Key', '')}" if "Bucket" in parameters else ""
-    return persist(operation, patience, lambda: function(**parameters), subject)
+    return persist(operation, patience, lambda: refuse_empty(operation, function(**parameters)), subject)
 
 
 def persist(operation: str, patience: Patience, attempt_once: Callable[[], Result], subject: str = "") -> Result:
-    """Do ``attempt_once`` until it succeeds. Throttling, server errors and lost connections are tried again.
+    """Do ``attempt_once`` until it succeeds.
 
+    Throttling, server errors, lost connections and answers that were damaged on their way are tried again.
     ``subject`` is what the operation is about, for messages, where the service's own texts don't say it.
     Raises AwsError with the service's error code, or with ``OUT_OF_TIME`` when the patience ends first.
     """

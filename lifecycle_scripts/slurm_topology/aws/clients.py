@@ -10,18 +10,39 @@ from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    FlexibleChecksumError,
     HTTPClientError,
+    IncompleteReadError,
     NoCredentialsError,
     ParamValidationError,
 )
 from botocore.exceptions import ConnectionError as SdkConnectionError
+from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError as TransportError
 
-__all__ = ["DENIED", "SDK_VERSION", "Failure", "SdkError", "classify", "make_client"]
+__all__ = ["DENIED", "SDK_VERSION", "Failure", "SdkError", "classify", "make_client", "refuse_empty"]
 
 SDK_VERSION: str = f"botocore {botocore.__version__}"
 
-# What a client may raise: an answer of the service (ClientError), or no answer (BotoCoreError).
-SdkError = (ClientError, BotoCoreError)
+
+class EmptyAnswerError(Exception):
+    """An answer without a single member, to an operation whose answers have some."""
+
+
+# What a client may raise: an answer of the service (ClientError), no answer (BotoCoreError), or one that is broken.
+# botocore's parsers have an error of their own, and it lets some of urllib3's through while a body is read.
+SdkError = (ClientError, BotoCoreError, ResponseParserError, TransportError, EmptyAnswerError)
+
+# No answer, or one that was damaged on its way: a load balancer's own text, a body cut off or with a wrong checksum.
+_LOST = (
+    EmptyAnswerError,
+    FlexibleChecksumError,
+    HTTPClientError,
+    IncompleteReadError,
+    ResponseParserError,
+    SdkConnectionError,
+    TransportError,
+)
 
 # botocore's own lists (retries/standard.py, throttled and transient errors of 1.43), plus EC2's and IAM's spellings.
 _THROTTLED = frozenset(
@@ -80,14 +101,25 @@ def classify(error: Exception) -> Failure:
     if isinstance(error, ClientError):
         return _classify_answer(error)
     name = type(error).__name__
-    if isinstance(error, (HTTPClientError, SdkConnectionError)):
-        return Failure(name, str(error), again=True, denied=False)
+    if isinstance(error, _LOST):
+        return Failure(name, " ".join(str(error).split()), again=True, denied=False)
     if isinstance(error, NoCredentialsError):
         return Failure(
             name, "no AWS credentials were found", again=True, denied=False
         )  # a role's may come a moment later
     message = " ".join(str(error).split()) if isinstance(error, ParamValidationError) else str(error)
     return Failure(name, message, again=False, denied=False)
+
+
+def refuse_empty(operation: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Give ``answer`` back, or raise EmptyAnswerError when it can't be one.
+
+    botocore takes JSON that is cut off, or a proxy's page, for an answer without members. Every operation of SageMaker
+    that is called here has members that its model requires.
+    """
+    if operation.startswith("sagemaker:") and answer.keys() <= {"ResponseMetadata"}:
+        raise EmptyAnswerError("the answer was empty or no JSON")
+    return answer
 
 
 def _classify_answer(error: ClientError) -> Failure:
