@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import CustomResource
+from aws_cdk import Aws, CustomResource, Stack
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sagemaker as sagemaker
@@ -28,7 +28,9 @@ class Deployment:
         self._scope = scope
         self._spec = spec
         self._bucket = bucket
-        self.prefix_root = f"hyperpod-slurm/{scope.node.addr[-8:]}"
+        # Copies of one app have the same paths, and a brought bucket may serve several of them.
+        stack = f"-{Stack.of(scope).stack_name}-{Aws.ACCOUNT_ID}-{Aws.REGION}" if spec.brought_bucket_name else ""
+        self.prefix_root = f"hyperpod-slurm/{scope.node.addr[-8:]}{stack}"
         self._bundle = _assets.build_bundle(spec.lifecycle.folder, spec.lifecycle.script)
         self._asset = s3_assets.Asset(
             scope, "Bundle", path=str(self._bundle.path), asset_hash=self._bundle.content_hash
@@ -71,7 +73,10 @@ class Deployment:
         }
         # Not by the counts: the prefix is in every group's SourceS3Uri, so each scale would update all of them.
         lasting = {**wanted, "Groups": [{**group, "Count": None} for group in self._groups]}
-        content = fingerprint(self._scope, {"bundle": self._bundle.content_hash, **lasting})
+        # Nodes may use the present key only, and S3 encrypts what is written from now on: with another key, elsewhere.
+        key = self._bucket.encryption_key
+        keyed = {"key": key.key_arn} if key is not None else {}
+        content = fingerprint(self._scope, {"bundle": self._bundle.content_hash, **lasting, **keyed})
         self._prefix = f"{self.prefix_root}/{content[:16]}"
         bundle = (self._asset.s3_bucket_name, self._asset.s3_object_key)
         plans = _training_plans(self._spec)

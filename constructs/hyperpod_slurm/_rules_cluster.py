@@ -19,6 +19,7 @@ __all__ = ["RULES"]
 
 _MOST_GROUPS = 100  # ClusterInstanceGroupSpecifications
 _MOST_SCRIPT_NAME = 128  # ClusterLifeCycleConfigFileName
+_SCRIPT_NAME = re.compile(r"[A-Za-z0-9._/+-]+")
 _PROVISIONING_FILE = "provisioning_parameters.json"
 _ENDPOINT = re.compile(
     r"(?=.{1,255}$)([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*"
@@ -144,6 +145,13 @@ def script_name(spec: ClusterSpec) -> Iterator[Finding]:
             "HPS011",
             "lifecycle",
             f"a script's name has 1 to {_MOST_SCRIPT_NAME} characters; got {len(script)}",
+            "Rename the script.",
+        )
+    elif script is not None and not _SCRIPT_NAME.fullmatch(script):
+        yield error(
+            "HPS011",
+            "lifecycle",
+            f"a script's name has letters, digits and . _ - / +, so that every shell finds it; got {script!r}",
             "Rename the script.",
         )
 

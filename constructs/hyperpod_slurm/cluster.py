@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from slurm_topology.core.model import NodeRole, Plan
 
@@ -109,7 +109,8 @@ class SlurmCluster(ClusterBase):
         :param shared_storage: file systems that every node mounts: at most one Lustre and one OpenZFS.
         :param accounting: the accounting database; default: one on the controller.
         :param lifecycle: your own scripts; default: none.
-        :param lifecycle_bucket: name it ``sagemaker-…``; default: a new bucket.
+        :param lifecycle_bucket: name it ``sagemaker-…``; default: a new bucket. Controllers that run follow the bucket
+            that they started with: after a change of it replace them, or they hear of no new plan.
         :param topology: default: ``Topology.auto()``.
         :param slurm_version: the image's, such as ``"25.11"``, to plan for it now; default: the agent asks Slurm.
         :param node_provisioning_mode: default: continuous.
@@ -175,7 +176,7 @@ class SlurmCluster(ClusterBase):
         self.execution_role, self.controller_role = roles.nodes, roles.controller
         self._resource = self._make_resource()
         # Nodes start before the stack's last policy or route exists, unless the cluster is told to wait.
-        self._resource.node.add_dependency(self.network, *roles.awaited)
+        self._resource.node.add_dependency(self.network, *self._ways_out(), *roles.awaited)
         report(self, roles.findings(), None)
         self.cluster_arn = self._resource.attr_cluster_arn
         unnamed = cluster_name is None or cluster_name == PhysicalName.GENERATE_IF_NEEDED
@@ -253,6 +254,11 @@ class SlurmCluster(ClusterBase):
         _render.override_newer_properties(resource, self.instance_groups, self._database)
         acknowledge(resource, _render.false_alarms(self.instance_groups))
         return resource
+
+    def _ways_out(self) -> list[IDependable]:
+        """Routes and gateways of the nodes' subnets, where this app makes them."""
+        subnets = [*self.network.subnets, *(one for group in self.instance_groups for one in group.subnets)]
+        return [subnet.internet_connectivity_established for subnet in subnets]
 
     def _strategy(self) -> str | None:
         """Outside of continuous provisioning it must be named."""

@@ -85,6 +85,10 @@ ERRORS = (
     Case("HPS009", database(database_name="a-b"), database(database_name="a_b"), "'a-b'"),
     Case("HPS010", scripts("other.sh"), scripts("setup.sh"), "got other.sh"),
     Case("HPS010", only(lifecycle=Lifecycle.extend("nowhere")), scripts("setup.sh"), "no folder nowhere"),
+    Case(
+        "HPS011", scripts("préparer.sh", script="préparer.sh"), scripts("prepare.sh", script="prepare.sh"), "préparer"
+    ),
+    Case("HPS011", scripts('a"b.sh', script='a"b.sh'), scripts("a-b_1.sh", script="a-b_1.sh"), "every shell finds it"),
     Case("HPS011", scripts("x" * 129, script="x" * 129), scripts("x" * 128, script="x" * 128), "got 129"),
     Case(
         "HPS012",

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Stack
+from aws_cdk import App, CfnParameter, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from cdk.apps import (
@@ -332,3 +333,39 @@ def test_outputs_say_where_everything_is() -> None:
         "InitialTopologyS3Uri",
         "InitialTopologySummary",
     }
+
+
+def prefix(stack: Stack) -> str:
+    """As text, with its references."""
+    return json.dumps(properties_of(stack, PLAN)["LifecyclePrefix"])
+
+
+def test_copies_of_an_app_do_not_write_over_each_other_in_a_brought_bucket() -> None:
+    """Their constructs have the same path, so only stack, account and region tell them apart."""
+    found = []
+    for name in ("Alice", "Bob"):
+        stack = Stack(App(), "Test", stack_name=name)
+        new_cluster(stack, lifecycle_bucket=s3.Bucket.from_bucket_name(stack, "Shared", "sagemaker-shared"))
+        found.append(prefix(stack))
+    assert "-Alice-" in found[0] and "AWS::AccountId" in found[0] and "AWS::Region" in found[0]  # noqa: PT018
+    assert found[1] == found[0].replace("Alice", "Bob")
+
+
+def test_another_key_means_another_prefix() -> None:
+    """Nodes may use the new key only, and S3 leaves what is there under the old one."""
+    found = []
+    for name in ("A", "B", "A"):
+        stack = new_stack()
+        new_cluster(stack, encryption_key=kms.Key(stack, name))
+        found.append(prefix(stack))
+    assert found[0] == found[2] != found[1]
+
+
+def test_the_cluster_waits_for_the_routes_of_a_vpc_that_the_app_makes() -> None:
+    """An instance that starts before its way out exists fails its lifecycle script."""
+    stack = new_stack()
+    new_cluster(stack, vpc=ec2.Vpc(stack, "Vpc"))
+    resources = template_of(stack)["Resources"]
+    cluster = next(each for each in resources.values() if each["Type"] == "AWS::SageMaker::Cluster")
+    waited = {resources[name]["Type"] for name in cluster["DependsOn"]}
+    assert {"AWS::EC2::Route", "AWS::EC2::SubnetRouteTableAssociation"} <= waited

@@ -144,12 +144,12 @@ def plain(value: Any) -> str:
     if "Fn::Join" in value:
         delimiter, parts = value["Fn::Join"]
         return str(delimiter).join(map(plain, parts))
-    return {"AWS::Partition": "aws"}[value["Ref"]]
+    return {"AWS::Partition": "aws", "AWS::AccountId": "123456789012", "AWS::Region": "us-west-2"}[value["Ref"]]
 
 
 def refused(stack: Stack, role: str, policy: Policy, calls: tuple[Call, ...]) -> list[str]:
     """Those of the calls that the policy does not allow."""
-    prefix = "/".join(str(properties_of(stack, PLAN)["LifecyclePrefix"]).split("/")[:2])
+    prefix = "/".join(plain(properties_of(stack, PLAN)["LifecyclePrefix"]).split("/")[:2])
     statements = [parse_policy_document(policy)]
     return [str(call) for call in calls if not all(allowed(statements, role, one) for one in requests(call, prefix))]
 

@@ -59,7 +59,7 @@ def test_a_new_openzfs_file_system() -> None:
     new_cluster(stack, shared_storage=[NewOpenZfs(encryption_key=key, removal_policy=RemovalPolicy.DESTROY)])
     ((name, resource),) = resources_of(stack, FILE_SYSTEM).items()
     assert resource["Properties"]["FileSystemType"] == "OPENZFS"
-    assert resource["Properties"]["KmsKeyId"] == stack.resolve(key.key_id)
+    assert resource["Properties"]["KmsKeyId"] == stack.resolve(key.key_arn)
     assert resource["DeletionPolicy"] == "Delete"
     expected = {"FsxOpenZfsConfig": {"DnsName": {"Fn::GetAtt": [name, "DNSName"]}, "MountPath": "/home"}}
     assert storage_configs(stack) == [[expected], [expected]]
