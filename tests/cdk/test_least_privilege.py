@@ -128,7 +128,15 @@ def policy_of(stack: Stack, role: str) -> Policy:
     (document,) = found
     return {
         "Statement": [
-            {**one, "Action": listed(one["Action"]), "Resource": listed(one["Resource"])}
+            {
+                **one,
+                "Action": listed(one["Action"]),
+                "Resource": listed(one["Resource"]),
+                "Condition": {
+                    test: {key: listed(value) for key, value in keys.items()}
+                    for test, keys in one.get("Condition", {}).items()
+                },
+            }
             for one in document["Statement"]
         ]
     }
