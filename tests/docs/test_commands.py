@@ -108,7 +108,8 @@ def test_each_command_works_without_slurm(
     """On a machine that has nothing: an answer, or one line that says what to do; never a traceback."""
     settings = tmp_path / "agent.json"
     places = {"resource_config": "rc.json", "plan": "state/plan.json", "state_folder": "state", "run_folder": "run"}
-    settings.write_text(json.dumps({name: str(tmp_path / place) for name, place in places.items()}))
+    chosen = {name: str(tmp_path / place) for name, place in places.items()}
+    settings.write_text(json.dumps({**chosen, "metrics_textfile": None, "ask_aws": False}))
     monkeypatch.setattr("slurm_topology.agent.shell.SEARCH_PATH", "/nowhere")
     monkeypatch.chdir(ROOT)
     assert run([*words.split(), "--settings", str(settings)]) == code
