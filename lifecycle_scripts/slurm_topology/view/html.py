@@ -85,8 +85,12 @@ def _filled(template: str, values: dict[str, str]) -> str:
 
 
 def _state_style() -> str:
-    lines = (f".s-{state.value}{{--fill:light-dark({look.light},{look.dark})}}" for state, look in STYLES.items())
-    return "\n".join(lines) + "\n"
+    """The colours of each state, by its class."""
+    return "".join(
+        f".s-{state.value}{{--fill:light-dark({look.light},{look.dark});"
+        f"--edge:light-dark({look.light_edge},{look.dark_edge})}}\n"
+        for state, look in STYLES.items()
+    )
 
 
 # ---- the data
