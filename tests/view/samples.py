@@ -18,7 +18,7 @@ from slurm_topology.core.model import (
     Tree,
 )
 
-__all__ = ["HOSTILE", "bare", "escaping", "hostile", "mixed", "name", "tree", "with_finding_about"]
+__all__ = ["HOSTILE", "bare", "escaping", "hostile", "mixed", "name", "tree", "ultraservers", "with_finding_about"]
 
 LEAF_SIZE = 16
 LEAVES_A_SPINE = 20
@@ -161,6 +161,19 @@ def mixed() -> Snapshot:
             *FINDINGS,
         ),
     )
+
+
+def ultraservers(count: int) -> Snapshot:
+    """So many UltraServers of two nodes."""
+    names = [f"us-{number:04d}" for number in range(count)]
+    nodes = {
+        node.name: node
+        for number in range(count * 2)
+        for node in (facts(number, "ml.p6e-gb200.36xlarge", "ultra")._replace(ultraserver_id=names[number // 2]),)
+    }
+    blocks = tuple(Block(each, tuple(n for n in nodes if nodes[n].ultraserver_id == each)) for each in names)
+    topology = ClusterTopology((NamedTopology("block", Blocks((2,), blocks), True),))
+    return Snapshot(topology, nodes, cluster=f"ultra-{count}")
 
 
 def with_finding_about(subject: str) -> Snapshot:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from slurm_topology.core.explain import Snapshot
+from slurm_topology.core.model import ClusterTopology, NamedTopology, Switch, Tree
 from slurm_topology.view import draw
 from view import samples
 from view.browser import Page
@@ -92,6 +94,28 @@ def test_folding_makes_and_hides(opened: Callable[..., Page]) -> None:
     assert page.run("return document.querySelector('.unit > .inside').hidden") is True
 
 
+LEAVES = Tree((Switch("leaf1", (), ("n1", "n2")), Switch("leaf2", (), ("n3", "n4"))))
+DEPTHS = {
+    "leaves in a zone": samples.tree(16),
+    "leaves in switches": samples.tree(40),
+    "flat": samples.mixed(),
+    "leaves alone": Snapshot(ClusterTopology((NamedTopology("tree", LEAVES, True),)), cluster="leaves"),
+}
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_folding_hides_all_nodes_whatever_the_depth(opened: Callable[..., Page], name: str) -> None:
+    """Also where leaves are right below the outermost boxes, or are those themselves; unfolding shows all again."""
+    page = opened(snapshot=DEPTHS[name])
+    seen = "return [...document.querySelectorAll('.tiles')].filter(each => each.checkVisibility()).length"
+    before = page.run(seen)
+    assert before > 0
+    page.click("#fold")
+    assert page.run(seen) == 0
+    page.click("#unfold")
+    assert page.run(seen) == before
+
+
 def test_the_keyboard_is_enough(opened: Callable[..., Page]) -> None:
     """Tab reaches the tree once; arrows go in, along, across rows and out; what has the focus is told at the side."""
     page = opened(16)
@@ -148,6 +172,24 @@ def test_colours_by_type_job_and_zone(opened: Callable[..., Page]) -> None:
         )
         assert len(hues) > 1
         assert page.run("return document.getElementById('key').hidden") is (value == "job")
+
+
+def test_no_two_values_have_the_same_colour_and_the_key_says_what_it_leaves_out(opened: Callable[..., Page]) -> None:
+    page = opened(snapshot=samples.ultraservers(40))
+    page.run(
+        "const s = document.getElementById('colour'); s.value = 'ultraserver'; s.dispatchEvent(new Event('change'))"
+    )
+    hues = "return [...document.querySelectorAll('.tile')].map(t => getComputedStyle(t).backgroundColor)"
+    page.until("return document.querySelectorAll('.tile').length === 80")
+    by_node = page.run(hues)
+    assert len(set(by_node)) == 40
+    assert page.count("#key .swatch") == 24
+    assert page.text("#key .link") == "… and 16 more"
+    page.click("#key .link")
+    key = page.run(hues.replace(".tile", "#key .swatch"))
+    assert len(key) == 40
+    assert set(key) == set(by_node)
+    assert page.violations() == []
 
 
 def test_the_address_remembers_the_node(opened: Callable[..., Page]) -> None:

@@ -164,7 +164,7 @@ function hueOf(node) {
   if (view.colour === "state") return null;
   const column = columns.find((each) => each.key === view.colour);
   const at = column ? column.at[node] : (jobsOfNode.get(node)?.[0] ?? -1);
-  return at < 0 ? NO_HUE : HUES[at % HUES.length];
+  return at < 0 ? NO_HUE : hueAt(at);
 }
 
 function repaint() {
@@ -181,9 +181,11 @@ function redraw() {
   fabric.querySelector("[role=treeitem]").tabIndex = 0;
 }
 
-/** Unfold everything, or fold all boxes but the outermost; leaves stay open in their folded boxes. */
+/** Unfold everything, or fold all that is seen but the outermost boxes with boxes in them; leaves stay open in folded ones. */
 function foldAll(isOpen) {
   const { units } = view.drawing;
-  view.open = new Set([...units.keys()].filter((index) => isOpen || isLeaf(units[index]) || units[index].parent === null));
+  const isRoot = (index) => units[index].parent === null;
+  const staysOpen = (index) => (isLeaf(units[index]) ? !isRoot(index) && !isRoot(units[index].parent) : isRoot(index));
+  view.open = new Set([...units.keys()].filter((index) => isOpen || staysOpen(index)));
   redraw();
 }

@@ -112,11 +112,20 @@ document.addEventListener("keydown", (event) => {
 
 const choices = [["state", "state"], ...(jobs.length ? [["job", "job"]] : []), ...columns.filter((column) => column.isColour).map((column) => [column.key, column.label])];
 byId("colour").append(...choices.map(([value, label]) => make("option", { value }, label)));
+const KEYS_AT_ONCE = 24;
+
+function colourKey(values, count = KEYS_AT_ONCE) {
+  const shown = values.slice(0, count).map((value, at) => make("span", {}, make("i", { class: "swatch", "--tint": hueAt(at) }), value));
+  if (values.length <= count) return shown;
+  const more = link(`… and ${(values.length - count).toLocaleString("en")} more`, () => byId("key").replaceChildren(...colourKey(values, values.length)));
+  return [...shown, more];
+}
+
 byId("colour").addEventListener("change", (event) => {
   view.colour = event.target.value;
   const column = columns.find((each) => each.key === view.colour);
   byId("key").hidden = !column;
-  byId("key").replaceChildren(...(column ? column.values.slice(0, 24).map((value, at) => make("span", {}, make("i", { class: "swatch", "--tint": HUES[at % HUES.length] }), value)) : []));
+  byId("key").replaceChildren(...(column ? colourKey(column.values) : []));
   repaint();
 });
 

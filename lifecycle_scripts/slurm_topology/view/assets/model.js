@@ -6,6 +6,13 @@ const { states, nodes, columns, drawings, jobs, findings } = data;
 const nodeCount = nodes.name.length;
 
 const HUES = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#ee8866", "#44bb99", "#999933", "#8866cc"];
+/** The colour of the n-th value: no two of thousands have the same, though beyond HUES some are near to each other. */
+function hueAt(at) {
+  const more = at - HUES.length;
+  if (more < 0) return HUES[at];
+  const hue = (more * 137.508) % 360; // the golden angle: never twice the same, neighbours far apart
+  return `oklch(${[0.5, 0.66, 0.8][more % 3]} 0.12 ${hue.toFixed(1)})`;
+}
 const NO_HUE = "light-dark(#e3e7ed, #2a313c)";
 
 const byId = (id) => document.getElementById(id);
