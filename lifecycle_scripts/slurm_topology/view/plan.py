@@ -23,9 +23,13 @@ _KINDS = {
 }
 _STYLE = """
 body{margin:0;padding:28px 32px;font:14px/1.55 system-ui,-apple-system,sans-serif;color:#1c2430;background:#fbfbfd}
-h2{font-size:15px;margin:28px 0 8px}svg{display:block;max-width:1100px;height:auto}
+h1{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}
+h2{font-size:15px;margin:28px 0 8px}
+.drawing{overflow-x:auto;max-width:1100px}svg{display:block;min-width:1000px;height:auto}
+@media print{svg{min-width:0}}
 ul{list-style:none;margin:0;padding:0;max-width:1100px}li{padding:9px 0;border-top:1px solid #dfe3ea}
 code{font:12.5px ui-monospace,Menlo,Consolas,monospace}.soft{color:#566173}.error{color:#b34700}.warning{color:#7a5b00}
+@media (max-width:700px){body{padding:16px 12px}}
 @media (prefers-color-scheme:dark){body{color:#e8ebf0;background:#11151b}li{border-color:#2b3340}.soft{color:#a2acba}
 .error{color:#ff9a62}.warning{color:#f0c45c}}
 """
@@ -77,12 +81,16 @@ def plans_html(pictures: Sequence[PlanPicture]) -> str:
     """One HTML file with the SVG and the findings of each plan. It has no script and asks nobody for anything."""
     title = markup(", ".join(picture.title for picture in pictures))
     head = f'<link rel="icon" href="data:,"><title>{title}</title><style>{_STYLE}</style></head>'
-    return f"{_HEAD}{head}\n<body><main>{''.join(map(_section, pictures))}</main></body></html>\n"
+    return f"{_HEAD}{head}\n<body><main><h1>{title}</h1>{''.join(map(_section, pictures))}</main></body></html>\n"
 
 
 def _section(picture: PlanPicture) -> str:
     findings = "".join(map(_html_finding, picture.findings)) or '<li class="soft">Nothing to report.</li>'
-    return f"<section>{picture.svg()}<h2>Findings</h2><ul>{findings}</ul></section>\n"
+    # drawn as wide as its words need; where that is too wide it is scrolled, by keyboard too
+    drawing = (
+        f'<div class="drawing" role="group" tabindex="0" aria-label="{markup(picture.title)}">{picture.svg()}</div>'
+    )
+    return f"<section>{drawing}<h2>Findings</h2><ul>{findings}</ul></section>\n"
 
 
 def plan_picture(plan: Plan, groups: Sequence[Group], *, title: str = "Topology plan") -> PlanPicture:
