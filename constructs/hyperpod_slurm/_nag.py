@@ -6,11 +6,16 @@ import contextlib
 from collections.abc import Mapping
 
 from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import aws_ec2 as ec2
 from constructs import IConstruct
 
 from ._tokens import resolved_text
 
-__all__ = ["acknowledge", "acknowledge_wildcards"]
+__all__ = ["acknowledge", "acknowledge_look_up", "acknowledge_wildcards"]
+
+# What Vpc.from_lookup gives before AWS was asked: its ids have a form that CDK's own validation refuses.
+_MADE_UP_VPC = "vpc-12345"
+_FORMS_OF_IDS = ("CloudFormation-Validate::E1151", "CloudFormation-Validate::E1154")
 
 
 def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
@@ -20,6 +25,13 @@ def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     # there such a finding can't be acknowledged by anybody.
     with contextlib.suppress(RuntimeError):
         Validations.of(construct).acknowledge(*acknowledgments)
+
+
+def acknowledge_look_up(construct: IConstruct, vpc: ec2.IVpc) -> None:
+    """In the first pass of a look-up, let ``construct`` use the made-up ids of ``vpc``: the CLI asks AWS only when that
+    pass ends well."""
+    if vpc.vpc_id == _MADE_UP_VPC:
+        acknowledge(construct, dict.fromkeys(_FORMS_OF_IDS, "made up by CDK until the CLI has asked AWS"))
 
 
 def acknowledge_wildcards(construct: IConstruct, reasons: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ from ._bucket import make_bucket
 from ._cluster_base import ClusterBase, ImportedCluster
 from ._deployment import Deployment
 from ._handler import Handler, HandlerOptions
-from ._nag import acknowledge
+from ._nag import acknowledge, acknowledge_look_up
 from ._network_spec import brought_security_groups, claim_addresses, network_spec
 from ._picture import draw_at_synth
 from ._plan import synth_groups, synth_plan
@@ -130,6 +130,7 @@ class SlurmCluster(ClusterBase):
         self.instance_groups = tuple(instance_groups)
         called = Handler(self, handler or HandlerOptions(), _PURPOSE)
         self.network = network or ClusterNetwork(self, "Network", vpc=vpc, _shared_handler=called)
+        acknowledge_look_up(self, self.network.vpc)
         self.security_groups = self.network.security_groups
         self._encryption_key = encryption_key
         self._lifecycle = lifecycle or Lifecycle.extend()

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from . import _security_group, permissions
 from ._handler import Handler, HandlerOptions
+from ._nag import acknowledge_look_up
 from ._report import report
 from ._rules_types import expect_types
 from ._rules_vpc import block_fits
@@ -114,6 +115,7 @@ class ClusterNetwork(Construct):
             self._made = NewVpc(self, block, availability_zone, availability_zone_id, internet_access)
             vpc, subnets = self._made.vpc, [self._made.subnet]
         self.vpc = vpc
+        acknowledge_look_up(self, vpc)
         self.subnets = list(subnets) or _first_private(vpc)
         if finds_s3:
             asked = _shared_handler or Handler(self, handler or HandlerOptions(), _PURPOSE)

@@ -41,6 +41,12 @@ def test_cdk_nag_and_cdk_have_nothing_to_say(app: str, validated: tuple[Path, st
     assert {plugin["conclusion"] for plugin in report["pluginReports"]} == {"success"}
 
 
+def test_a_look_up_gets_to_ask(validated: tuple[Path, str]) -> None:
+    """CDK's own rules refuse the ids that it makes up in its first pass; errors there would end it before it asks."""
+    (asked,) = json.loads((validated[0] / "looked-up" / "manifest.json").read_text())["missing"]
+    assert asked["provider"] == "vpc-provider"
+
+
 def test_cdk_nag_does_look(validated: tuple[Path, str]) -> None:
     """Guards the test above: something that the library would never make is found."""
     assert "refused: ValidationFailed" in validated[1]

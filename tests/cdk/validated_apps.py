@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from aws_cdk import App, Stack, Validations
+from aws_cdk import App, Environment, Stack, Validations
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sns as sns
 from cdk_nag import AwsSolutionsChecks
 
@@ -51,7 +52,23 @@ def full_stack(app: App, *, internet_access: bool, ultraservers: bool = True) ->
     return stack
 
 
+def looked_up(app: App) -> None:
+    """The first pass of a look-up: the VPC's ids are made up, until the CLI has asked AWS."""
+    stack = Stack(app, "LookedUp", env=Environment(account="123456789012", region="us-west-2"))
+    SlurmCluster(
+        stack,
+        "Cluster",
+        vpc=ec2.Vpc.from_lookup(stack, "Vpc", vpc_id="vpc-0123456789abcdef0"),
+        shared_storage=[NewLustre(), NewOpenZfs()],
+        accounting=NewDatabase(),
+        instance_groups=[controller(), p5()],
+    )
+
+
 def main(folder: Path) -> None:
+    app = App(context=feature_flags(), outdir=str(folder / "looked-up"))
+    looked_up(app)
+    app.synth()
     for name, internet_access in (("isolated", False), ("internet", True)):
         app = App(context=feature_flags(), outdir=str(folder / name))
         full_stack(app, internet_access=internet_access)
