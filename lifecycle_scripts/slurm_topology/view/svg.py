@@ -22,10 +22,10 @@ text{font:11px ui-sans-serif,system-ui,-apple-system,"Segoe UI",sans-serif;fill:
 .h1{font-size:20px;font-weight:650}.h2{font-size:14px;font-weight:600}.dim{fill:#5b6675}
 .mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .page{fill:#fbfbfd}.box{fill:#fff;stroke:#d5dae2}.inner{fill:#f3f5f9;stroke:#dfe3ea}
-.outside{fill:#fff4ee;stroke:#d55e00}.edge{stroke:#1c243033}.mark{stroke:#1c2430;stroke-width:1.4;fill:none}
+.outside{fill:#fff4ee;stroke:#d55e00}.mark{stroke:#1c2430;stroke-width:1.4;fill:none}
 @media (prefers-color-scheme:dark){text{fill:#e6e9ef}.dim{fill:#9aa4b2}.page{fill:#11151b}
 .box{fill:#1a2029;stroke:#333c4a}.inner{fill:#151a22;stroke:#2a323e}.outside{fill:#2a1a12;stroke:#f0762b}
-.edge{stroke:#ffffff2e}.mark{stroke:#fff}}
+.mark{stroke:#fff}}
 """
 
 
@@ -52,8 +52,8 @@ def render(picture: Picture) -> str:
 
 
 def _fills() -> str:
-    light = "".join(f".{state.value}{{fill:{style.light}}}" for state, style in STYLES.items())
-    dark = "".join(f".{state.value}{{fill:{style.dark}}}" for state, style in STYLES.items())
+    light = "".join(f".{state.value}{{fill:{each.light};stroke:{each.light_edge}}}" for state, each in STYLES.items())
+    dark = "".join(f".{state.value}{{fill:{each.dark};stroke:{each.dark_edge}}}" for state, each in STYLES.items())
     return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
@@ -61,7 +61,7 @@ def _symbols(grid: Grid) -> Iterator[str]:
     """One tile for each state: its colour, and for what isn't in order a mark that needs no colour."""
     side = grid.tile
     for state in NodeState:
-        tile = f'<rect x=".5" y=".5" width="{side - 1}" height="{side - 1}" rx="2" class="{state.value} edge"/>'
+        tile = f'<rect x=".5" y=".5" width="{side - 1}" height="{side - 1}" rx="2" class="{state.value}"/>'
         yield f'<symbol id="{state.value}" width="{side}" height="{side}">{tile}{_mark(state, side)}</symbol>'
 
 
@@ -87,7 +87,7 @@ def _head(picture: Picture, body: list[str]) -> tuple[float, float]:
     x = float(MARGIN)
     for state, count in picture.states.items():
         style = STYLES[state]
-        body.append(f'<rect x="{x:g}" y="72" width="12" height="12" rx="2" class="{state.value} edge"/>')
+        body.append(f'<rect x="{x:g}" y="72" width="12" height="12" rx="2" class="{state.value}"/>')
         label = f"{style.sign} {count:,} {state.value}"
         body.append(_text(x + 18, 82, label))
         x += 34 + LETTER * len(label)
