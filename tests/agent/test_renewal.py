@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from agent.offline import SettableClock, make_world, write_members
+from aws_lambda.cluster_fake import ClusterFake, nodes
+from aws_lambda.lab import Lab as Deployments
 from aws_lambda.s3_fake import S3Fake
 from slurm_topology.agent import renewal
 from slurm_topology.agent.cloud import refresh
@@ -41,10 +44,10 @@ class Cloud:
     def __init__(self) -> None:
         self.s3 = S3Fake()
 
-    def deploy(self, text: str, prefix: str = "0123", sha256: str | None = None) -> None:
+    def deploy(self, text: str, prefix: str = "0123", sha256: str | None = None, cluster: str | None = None) -> None:
         key = f"hyperpod-slurm/c8/{prefix}/topology_plan.json"
         self.s3.objects[BUCKET, key] = (text.encode(), {})
-        pointer = PlanPointer(key, sha256 or hashlib.sha256(text.encode()).hexdigest())
+        pointer = PlanPointer(key, sha256 or hashlib.sha256(text.encode()).hexdigest(), cluster)
         self.s3.objects[BUCKET, POINTER] = (dump(pointer).encode(), {})
 
     def client(self, service: str, region: str) -> Any:
@@ -210,3 +213,119 @@ def test_a_disk_that_is_full_leaves_the_plan_whole(lab: Lab, monkeypatch: pytest
     assert lab.plan == plan_text()
     assert isinstance(lab.log, io.StringIO)
     assert isinstance(lab.world, World)
+
+
+# ---- while a deployment runs, by the custom resources themselves
+
+OTHER = "hyperpod-slurm/c8/4567"
+
+
+class Controller(Lab):
+    """A controller of cluster "lab", made when its lifecycle files were those of this prefix."""
+
+    def __init__(self, folder: Path, stack: Deployments, prefix: str = "hyperpod-slurm/c8/0123") -> None:
+        folder.mkdir()
+        super().__init__(folder)
+        self.cloud.s3 = stack.s3
+        self.install(stack.s3.objects[BUCKET, f"{prefix}/topology_plan.json"][0].decode())
+
+    @property
+    def mode(self) -> str:
+        """After some looks: what is taken is taken to stay."""
+        for _ in range(3):
+            self.later()
+        return plan_document.load(self.plan).mode
+
+
+@pytest.fixture
+def stack() -> Deployments:
+    """Nothing is deployed yet."""
+    return Deployments(cluster=ClusterFake(nodes=nodes(4), cluster_name="lab"))
+
+
+def in_service(stack: Deployments, kind: str = "Update", **changes: Any) -> None:
+    """The cluster is made or updated."""
+    assert stack.initial(kind, ClusterName=stack.cluster.cluster_name, **changes)["Status"] == "SUCCESS"
+
+
+@pytest.mark.parametrize("succeeds", [True, False], ids=["succeeds", "is rolled back"])
+@pytest.mark.parametrize("place", [{"LifecyclePrefix": OTHER}, {}], ids=["another prefix", "in place"])
+def test_a_controller_keeps_the_plan_of_the_deployment_that_makes_it(
+    tmp_path: Path, stack: Deployments, place: dict[str, str], succeeds: bool
+) -> None:
+    """Others keep theirs; when the deployment is over, all have the plan that is in force."""
+    stack.plan()
+    in_service(stack, "Create")
+    old = Controller(tmp_path / "old", stack)
+    stack.plan("Update", Mode="observe", **place)
+    new = Controller(tmp_path / "new", stack, **({"prefix": OTHER} if place else {}))
+    assert (old.mode, new.mode) == ("own", "observe")
+    if succeeds:
+        in_service(stack, **place)
+    else:
+        stack.plan("Update")
+    late = Controller(tmp_path / "late", stack, **({"prefix": OTHER} if place else {}))
+    expected = "observe" if succeeds else "own"
+    assert (old.mode, new.mode, late.mode) == (expected,) * 3
+    assert "AGENT040" not in old.log.getvalue() + new.log.getvalue()
+
+
+@pytest.mark.parametrize("former", [None, "lab", "another"], ids=["nothing", "of this name", "of another name"])
+def test_a_first_deployment_knows_no_former_one(tmp_path: Path, stack: Deployments, former: str | None) -> None:
+    """Into an empty bucket, or into one that a deleted stack left its pointer in. No false alarm meanwhile, either."""
+    if former:
+        stack.cluster.cluster_name = former
+        stack.plan()
+        in_service(stack, "Create")
+    stack.cluster.cluster_name = "lab"
+    stack.plan(Mode="observe", LifecyclePrefix=OTHER)
+    controller = Controller(tmp_path / "new", stack, OTHER)
+    assert controller.mode == "observe"
+    in_service(stack, "Create", LifecyclePrefix=OTHER)
+    assert controller.mode == "observe"
+    assert "AGENT040" not in controller.log.getvalue()
+
+
+def test_a_controller_of_a_cluster_that_is_replaced_keeps_its_plan(tmp_path: Path, stack: Deployments) -> None:
+    """The new one's is not its own, though it lives for some minutes more."""
+    stack.cluster.cluster_name = "another"
+    stack.plan()
+    in_service(stack, "Create")
+    stack.plan("Update", Mode="observe", LifecyclePrefix=OTHER)
+    new = Controller(tmp_path / "new", stack, OTHER)
+    assert new.mode == "observe"
+    stack.cluster.cluster_name = "lab"
+    in_service(stack, old={"ClusterName": "another"}, LifecyclePrefix=OTHER)
+    assert new.mode == "observe"
+    old = Controller(tmp_path / "old", stack)
+    name = {"ClusterArn": "arn:aws:sagemaker:us-west-2:111122223333:cluster/xyz", "ClusterName": "another"}
+    old.world.settings.resource_config.write_text(json.dumps({"ClusterConfig": name}))
+    assert old.mode == "own"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "taken"),
+    [
+        (None, True),
+        ("lab", True),
+        ("arn:aws:sagemaker:us-west-2:111122223333:cluster/abc", True),
+        ("arn:aws:sagemaker:us-west-2:111122223333:cluster/xyz", False),
+        ("alice", False),
+    ],
+)
+def test_the_plan_of_another_cluster_is_not_taken(lab: Lab, cluster: str | None, taken: bool) -> None:
+    """Two stacks that share a place in a bucket; it is said once, by name."""
+    lab.cloud.deploy(plan_text("observe"), cluster=cluster)
+    lab.later()
+    lab.later()
+    assert lab.plan == plan_text("observe" if taken else "own")
+    assert lab.log.getvalue().count("id=AGENT040") == (0 if taken else 1)
+    assert taken or f"names the plan of cluster {cluster}" in lab.log.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff"])
+def test_an_announcement_that_cannot_be_read_is_none(lab: Lab, content: bytes) -> None:
+    lab.cloud.s3.objects[BUCKET, "hyperpod-slurm/c8/announced.json"] = (content, {})
+    lab.cloud.deploy(plan_text("observe"))
+    lab.later()
+    assert lab.plan == plan_text("observe")

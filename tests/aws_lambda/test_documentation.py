@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "design" / "deploy_time.md").read_text()
 CODE = "".join(path.read_text() for path in (ROOT / "lifecycle_scripts/slurm_topology/aws_lambda").glob("*.py"))
-TESTS = "".join(path.read_text() for name in ("aws_lambda", "deploy") for path in (ROOT / "tests" / name).glob("*.py"))
+SHOWN_BY = ("aws_lambda", "deploy", "agent", "faults")
+TESTS = "".join(path.read_text() for name in SHOWN_BY for path in (ROOT / "tests" / name).glob("*.py"))
 
 
 def test_every_log_message_is_documented() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aws_lambda.cluster_fake import nodes
+from aws_lambda.cluster_fake import ClusterFake, nodes
 from aws_lambda.events import LambdaContext, Mailbox, event
 from aws_lambda.lab import Lab
 from aws_lambda.service_fake import Refusal
@@ -115,6 +115,19 @@ def test_throttling_is_waited_out() -> None:
     lab.cluster.describe_failures = [Refusal("ThrottlingException", "Rate exceeded")] * 30
     lab.cluster.nodes = nodes(4)
     assert lab.initial()["Data"]["NodeCount"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("kind", "old_name", "attempts"),
+    [("Create", None, 7), ("Update", "c1", 4), ("Update", "c0", 7)],
+    ids=["create", "update", "update to another cluster"],
+)
+def test_a_policy_that_is_as_new_as_the_cluster_is_given_time(kind: str, old_name: str, attempts: int) -> None:
+    """IAM needs seconds to let it work: some 15 s, by doubled pauses. Where nothing is new, it isn't waited for."""
+    lab = Lab(cluster=ClusterFake(nodes=nodes(2), denied={"ListClusterNodes"}))
+    lab.plan()
+    lab.initial(kind, old={"ClusterName": old_name})
+    assert lab.cluster.fake.count("ListClusterNodes") == attempts
 
 
 def test_the_answer_is_delivered_again_when_cloudformation_is_slow() -> None:

@@ -327,7 +327,7 @@ def test_the_pointer_is_written_last_and_names_the_plan() -> None:
     assert lab.initial()["Status"] == "SUCCESS"
     plan, _ = lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"]
     pointer = plan_pointer.read(lab.s3.objects[BUCKET, POINTER][0].decode())
-    assert pointer == (f"{PREFIX}/topology_plan.json", hashlib.sha256(plan).hexdigest())
+    assert pointer == (f"{PREFIX}/topology_plan.json", hashlib.sha256(plan).hexdigest(), "c1")
     assert lab.s3.written[-1] == POINTER
     assert plan_document.load(plan.decode()).pointer == f"s3://{BUCKET}/{POINTER}"
 
@@ -368,7 +368,10 @@ def test_what_was_known_is_not_forgotten_when_the_listing_is_throttled() -> None
     assert lab.stored("initial_topology.json")["NodeDetails"] == known
 
 
-@pytest.mark.parametrize("denied", ["ListClusterNodes", "DescribeClusterNode"])
+DESCRIBING = ("ListClusterNodes", "DescribeClusterNode")
+
+
+@pytest.mark.parametrize("denied", DESCRIBING)
 def test_a_denial_fails_an_update_but_never_the_first_deployment(denied: str) -> None:
     """A failed first deployment deletes the cluster; a failed update goes back to what works and names the grant."""
     lab = lab_with(nodes(2))
@@ -377,3 +380,46 @@ def test_a_denial_fails_an_update_but_never_the_first_deployment(denied: str) ->
     assert lab.initial("Create")["Status"] == "SUCCESS"
     found = {one["id"]: one for one in lab.stored("initial_topology.json")["Findings"]}
     assert f"sagemaker:{denied}" in found["TOPO122"]["message"]
+
+
+@pytest.mark.parametrize("denied", DESCRIBING)
+def test_a_denial_never_fails_an_update_to_another_cluster(denied: str) -> None:
+    """It was made in this update: a failure would delete it, twenty minutes after it was asked for."""
+    lab = lab_with(nodes(2))
+    lab.initial(ClusterName="c1")
+    lab.cluster.denied.add(denied)
+    lab.cluster.cluster_name, lab.cluster.nodes = "c2", nodes(2, 900)
+    lab.plan("Update", Mode="observe")
+    assert lab.initial("Update", old={"ClusterName": "c1"}, ClusterName="c2")["Status"] == "SUCCESS"
+    assert "TOPO122" in [finding["id"] for finding in lab.stored("initial_topology.json")["Findings"]]
+
+
+# What another deployment may have changed, as (properties of the plan, properties of both resources).
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "another prefix": ({"Mode": "observe"}, {"LifecyclePrefix": OTHER}),
+    "in place": ({"Mode": "observe"}, {}),
+    "code alone": ({}, {"Fingerprint": "g"}),
+}
+
+
+@pytest.mark.parametrize("refused", [*DESCRIBING, "ClusterName"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rollback_never_fails_for_what_sagemaker_says(change: str, refused: str) -> None:
+    """What refuses an update (a denial from outside the stack, a cluster deleted by hand) refuses the rollback, too."""
+    wishes, both = CHANGES[change]
+    lab = lab_with(nodes(2))
+    lab.initial()
+    pointer, plan = lab.s3.objects[BUCKET, POINTER], lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"]
+    lab.cluster.cluster_name = "gone" if refused == "ClusterName" else "c1"
+    lab.cluster.denied = {refused}
+    lab.cluster.nodes += nodes(1, 900)  # or nobody would be asked about
+
+    assert lab.plan("Update", **wishes, **both)["Status"] == "SUCCESS"
+    changed = lab.initial("Update", old={"LifecyclePrefix": PREFIX}, **both)
+    assert changed["Status"] == ("SUCCESS" if change == "code alone" else "FAILED")
+
+    assert lab.plan("Update")["Status"] == "SUCCESS"
+    assert lab.initial("Update", old=both)["Status"] == "SUCCESS"
+    assert lab.s3.objects[BUCKET, POINTER] == pointer
+    assert lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"] == plan
+    assert "TOPO122" in [finding["id"] for finding in lab.stored("initial_topology.json")["Findings"]]

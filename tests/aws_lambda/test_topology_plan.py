@@ -39,7 +39,8 @@ def test_the_bundle_and_the_plan_are_there_afterwards() -> None:
         "FindingCount": str(len(document(lab).plan.findings)),
     }
     assert {key for bucket, key in lab.s3.objects if bucket == BUCKET} == {
-        f"{PREFIX}/{name}" for name in ("agent.zip", "on_init_complete.sh", "topology_plan.json")
+        *(f"{PREFIX}/{name}" for name in ("agent.zip", "on_init_complete.sh", "topology_plan.json")),
+        "hyperpod-slurm/c8/announced.json",
     }
 
 

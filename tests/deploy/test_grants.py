@@ -49,7 +49,7 @@ class Grant(NamedTuple):
 
 GRANTS = [
     Grant("ReadBundle", "s3:GetObject", PLAN, "unpacking the node bundle"),
-    Grant("LifecycleFiles", "s3:PutObject", PLAN, "writing the topology plan", another_mode),
+    Grant("LifecycleFiles", "s3:PutObject", PLAN, "announcing the topology plan", another_mode),
     Grant("LifecycleFiles", "s3:GetObject", INITIAL, "reading the topology plan"),
     Grant("InstanceTypes", "ec2:DescribeInstanceTypes", PLAN, "asking EC2 about instance types", newer_type),
     Grant("TrainingPlans", "sagemaker:DescribeTrainingPlan", PLAN, "asking SageMaker about training plan gb200"),
@@ -59,8 +59,14 @@ GRANTS = [
         PLAN,
         "asking SageMaker about training plan gb200",
     ),
-    Grant("ReadNodes", "sagemaker:ListClusterNodes", INITIAL, "listing the nodes of cluster"),
-    Grant("ReadNodes", "sagemaker:DescribeClusterNode", INITIAL, "asking SageMaker where the nodes of cluster"),
+    Grant("ReadNodes", "sagemaker:ListClusterNodes", INITIAL, "listing the nodes of cluster", another_mode),
+    Grant(
+        "ReadNodes",
+        "sagemaker:DescribeClusterNode",
+        INITIAL,
+        "asking SageMaker where the nodes of cluster",
+        another_mode,
+    ),
     Grant("PrefixLists", "ec2:DescribeManagedPrefixLists", S3_PREFIX_LIST, "asking EC2 for the prefix list"),
 ]
 _LOG_ACTIONS = {"logs:CreateLogStream", "logs:PutLogEvents"}

@@ -14,7 +14,7 @@ from slurm_topology.core.model import Blocks
 pytestmark = pytest.mark.deploy
 
 
-SCALED = {"topology_plan.json", "initial_topology.json", "current.json"}  # what a scale writes anew
+SCALED = {"topology_plan.json", "initial_topology.json", "announced.json", "current.json"}  # what a scale writes anew
 
 
 def source_uris(training: Training) -> set[str]:

@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from slurm_topology.agent.world import World
 
-__all__ = ["cluster_arn", "region_of"]
+__all__ = ["cluster_arn", "cluster_names", "region_of"]
 
 
 def cluster_arn(world: World) -> str:
     """ "" when this is no HyperPod cluster, or its file isn't there yet."""
+    return _of_cluster(world, "ClusterArn")
+
+
+def cluster_names(world: World) -> frozenset[str]:
+    """Its ARN and its name: what others may call it by. As many of them as are known."""
+    return frozenset({_of_cluster(world, "ClusterArn"), _of_cluster(world, "ClusterName")} - {""})
+
+
+def _of_cluster(world: World, member: str) -> str:
     try:
         document = json.loads(world.files.read_text(world.settings.resource_config) or "{}")
-        return str(document["ClusterConfig"]["ClusterArn"])
+        return str(document["ClusterConfig"][member])
     except (ValueError, KeyError, TypeError):
         return ""
 

@@ -62,6 +62,16 @@ class Request:
             old_properties=_mapping(event.get("OldResourceProperties")),
         )
 
+    @property
+    def cluster_is_new(self) -> bool:
+        """Whether the cluster that it names was made a moment ago: on Create, and when another one takes its place.
+
+        An update that is rolled back counts, too: it goes back from the other one.
+        """
+        name = "ClusterName"
+        replaced = self.type is RequestType.UPDATE and self.properties.get(name) != self.old_properties.get(name)
+        return self.type is RequestType.CREATE or replaced
+
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}

@@ -33,9 +33,10 @@ S3_PREFIX_LIST = "Custom::HyperPodSlurmS3PrefixList"
 # Kept back for the answer: six attempts with their pauses take 8 s on average, 16 s at most when each fails at once.
 _ANSWER_SECONDS = 20.0
 
-# IAM takes seconds to let a new policy work. On Create the policies are as new as the resource, and giving up would
-# roll a cluster back that took twenty minutes: some 15 s of patience. On Update only a changed policy is new: some 4 s.
-_DENIED_ATTEMPTS = {RequestType.CREATE: 7, RequestType.UPDATE: 4}
+# IAM takes seconds to let a new policy work. With a new resource, or a new cluster, the policies are as new, and giving
+# up would roll a cluster back that took twenty minutes: some 15 s of patience. Else only a changed one is: some 4 s.
+_DENIED_ATTEMPTS_NEW = 7
+_DENIED_ATTEMPTS = 4
 
 
 class Context(Protocol):
@@ -145,7 +146,7 @@ def _work(
     from . import initial_topology, s3_prefix_list, topology_plan
     from .work import Work
 
-    denied_attempts = _DENIED_ATTEMPTS[request.type]
+    denied_attempts = _DENIED_ATTEMPTS_NEW if request.cluster_is_new else _DENIED_ATTEMPTS
     settings: dict[str, Any] = {"denied_attempts": denied_attempts, "first_pause_seconds": 1.0, **doors.patience}
     patience = aws.Patience(remaining_seconds=remaining_seconds, **settings)
     work = Work(log, patience, doors.make_client or aws.make_client)

@@ -6,36 +6,35 @@ The document also keeps what was learnt of each node, so that the next update as
 
 What can't be understood about the nodes is a finding and never fails the deployment, which would roll a working cluster
 back: the agent, which sees more, makes the topology that counts. The same goes for a SageMaker that doesn't answer
-and, when the cluster is new, for one that denies the answer: a failed creation deletes what took twenty minutes to
-make. A denial fails an update, because nobody would read of it otherwise, and what it goes back to works.
+and, when the cluster is new, for one that denies the answer: a failure deletes what took twenty minutes to make.
+A denial fails an update, because nobody would read of it otherwise, and what it goes back to works. Going back never
+fails for what SageMaker says: a plan that is in force is in force, and a stack whose rollback fails is stuck.
 
 Last of all comes the pointer (``core.plan_pointer``): from then on running agents follow the plan.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from slurm_topology.aws import DENIED, get_object, list_cluster_nodes, put_if_changed
-from slurm_topology.core import inventory, pipeline, plan_document, plan_pointer, read_cluster_nodes
-from slurm_topology.core.errors import AwsError, InputError
+from slurm_topology.core import inventory, pipeline, plan_document, read_cluster_nodes
+from slurm_topology.core.errors import AwsError, InputError, SlurmTopologyError
 from slurm_topology.core.model import Blocks, Capability, Finding, Inventory, NodeRole, Severity
 from slurm_topology.core.pipeline import Rendering
 from slurm_topology.core.plan_document import PlanDocument
-from slurm_topology.core.plan_pointer import PlanPointer, pointer_key
 from slurm_topology.core.read_cluster_nodes import GONE_STATUSES, ClusterNode
 from slurm_topology.core.read_ultraservers import UltraServers
 from slurm_topology.core.slurm_version import SlurmVersion
 
-from .cfn_request import Request, RequestType
+from .cfn_request import Request
 from .cfn_response import Answer
 from .node_details import Details, from_json, learn
+from .plan_in_force import PLAN_NAME, is_in_force, put_in_force
 from .properties import InitialTopologyProperties
-from .topology_plan import PLAN_NAME
 from .work import Work
 
 __all__ = ["DOCUMENT_NAME", "create_or_update"]
@@ -46,6 +45,13 @@ _KEPT_BACK_SECONDS = 60.0  # for what comes after the listing
 
 # What HyperPod's images of 2026 ship. Nobody off the cluster can say which Slurm runs on it; the agent asks it.
 _ASSUMED_VERSION = SlurmVersion(25, 11)
+
+
+class _ClusterGoneError(InputError):
+    """SageMaker knows no such cluster."""
+
+
+_NOT_TOLD = (AwsError, _ClusterGoneError)
 
 
 class _Start(NamedTuple):
@@ -71,12 +77,16 @@ def create_or_update(request: Request, work: Work) -> Answer:
     properties = InitialTopologyProperties.read(request.properties)
     content = _read_plan(properties, work)
     plan = plan_document.load(content.decode(errors="replace"))
-    asked = _ask(properties.cluster_name, plan, request, work)
+    asked = _ask(properties, (content, plan), request, work)
     work.step("computing the initial topology")
     start = _start(plan, asked)
     uri = _write(properties, start, asked.details, work)
-    _point(properties, content, work)
+    put_in_force(*_place(properties), content, properties.cluster_name, work)
     return _answer(start, uri)
+
+
+def _place(properties: InitialTopologyProperties) -> tuple[str, str]:
+    return properties.lifecycle_bucket, properties.lifecycle_prefix
 
 
 def _read_plan(properties: InitialTopologyProperties, work: Work) -> bytes:
@@ -85,29 +95,37 @@ def _read_plan(properties: InitialTopologyProperties, work: Work) -> bytes:
     return get_object(work.client("s3"), properties.lifecycle_bucket, key, work.patience)
 
 
-def _ask(cluster_name: str, plan: PlanDocument, request: Request, work: Work) -> _Asked:
-    """The cluster's nodes, as far as SageMaker tells."""
+def _ask(
+    properties: InitialTopologyProperties, plan: tuple[bytes, PlanDocument], request: Request, work: Work
+) -> _Asked:
+    """The cluster's nodes, as far as SageMaker tells. ``plan``: as it is stored, and what it says."""
     before = _known_before(request.old_properties, work)
+    cluster_name = properties.cluster_name
+    listed: dict[str, Any] = {"ClusterNodeSummaries": []}
     try:
         listed = _list(cluster_name, work)
-    except AwsError as error:
-        return _Asked({"ClusterNodeSummaries": []}, before, _not_told(error, request.type, work))
-    work.step(f"asking SageMaker where the nodes of cluster {cluster_name} are")
-    nodes = _compute_nodes(read_cluster_nodes.read(listed).nodes, plan)
-    try:
+        work.step(f"asking SageMaker where the nodes of cluster {cluster_name} are")
+        nodes = _compute_nodes(read_cluster_nodes.read(listed).nodes, plan[1])
         details, not_asked = learn(cluster_name, nodes, before, work)
-    except AwsError as error:
-        return _Asked(listed, before, _not_told(error, request.type, work))
+    except _NOT_TOLD as error:
+        # what SageMaker refuses to an update it would refuse to its rollback, too
+        if _is_worth_failing(error, request) and not is_in_force(*_place(properties), plan[0], work):
+            raise
+        return _Asked(listed, before, [_not_told(error, work)])
     return _Asked(listed, details, _not_asked(not_asked))
 
 
-def _not_told(error: AwsError, request_type: RequestType, work: Work) -> list[Finding]:
-    """What to say about it instead of failing. Raises ``error`` when failing is better."""
-    if error.code in DENIED and request_type is not RequestType.CREATE:
-        raise error
+def _is_worth_failing(error: SlurmTopologyError, request: Request) -> bool:
+    """A cluster that is gone always is, a denial unless the cluster is new."""
+    denied = isinstance(error, AwsError) and error.code in DENIED
+    return isinstance(error, _ClusterGoneError) or (denied and not request.cluster_is_new)
+
+
+def _not_told(error: SlurmTopologyError, work: Work) -> Finding:
+    """What to say about it instead of failing."""
     work.log.warning("the cluster was not asked about", reason=str(error))
     text = f"the initial topology lacks what SageMaker didn't tell: {error}"
-    return [Finding("TOPO122", Severity.WARNING, "cluster", text, "nothing: the agent on the controller asks Slurm")]
+    return Finding("TOPO122", Severity.WARNING, "cluster", text, "nothing: the agent on the controller asks Slurm")
 
 
 def _known_before(old_properties: Mapping[str, object], work: Work) -> Details:
@@ -136,7 +154,7 @@ def _list(cluster_name: str, work: Work) -> dict[str, Any]:
     except AwsError as error:
         if error.code == "ResourceNotFound":
             remedy = "was it deleted by hand? Give the cluster another name, and the next deployment makes it anew"
-            raise InputError(f"cluster {cluster_name} doesn't exist: {remedy}") from error
+            raise _ClusterGoneError(f"cluster {cluster_name} doesn't exist: {remedy}") from error
         raise
 
 
@@ -182,16 +200,6 @@ def _write(properties: InitialTopologyProperties, start: _Start, details: Detail
     content = json.dumps(_document(properties, start, details), indent=1, sort_keys=True) + "\n"
     put_if_changed(work.client("s3"), bucket, key, content.encode(), "application/json", work.patience)
     return f"s3://{bucket}/{key}"
-
-
-def _point(properties: InitialTopologyProperties, plan: bytes, work: Work) -> None:
-    """The plan is in force."""
-    work.step("telling running agents about the plan")
-    pointer = PlanPointer(f"{properties.lifecycle_prefix}/{PLAN_NAME}", hashlib.sha256(plan).hexdigest())
-    key, content = pointer_key(properties.lifecycle_prefix), plan_pointer.dump(pointer).encode()
-    bucket, s3 = properties.lifecycle_bucket, work.client("s3")
-    written = put_if_changed(s3, bucket, key, content, "application/json", work.patience)
-    work.log.info("pointer names the plan", key=key, plan=pointer.plan_key, written=written)
 
 
 def _document(properties: InitialTopologyProperties, start: _Start, details: Details) -> dict[str, Any]:

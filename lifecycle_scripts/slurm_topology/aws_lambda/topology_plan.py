@@ -24,12 +24,11 @@ from .bundle import unpack
 from .cfn_request import Request
 from .cfn_response import Answer
 from .facts import UltraServerSize, types_unknown_to_the_catalogue, ultraserver_sizes
+from .plan_in_force import PLAN_NAME, announce
 from .properties import GroupProperties, TopologyPlanProperties
 from .work import Work
 
-__all__ = ["PLAN_NAME", "create_or_update"]
-
-PLAN_NAME = "topology_plan.json"
+__all__ = ["create_or_update"]
 
 
 def create_or_update(request: Request, work: Work) -> Answer:
@@ -54,6 +53,7 @@ def create_or_update(request: Request, work: Work) -> Answer:
         slurm_version=str(properties.slurm_version) if properties.slurm_version else None,
         pointer=f"s3://{properties.lifecycle_bucket}/{pointer_key(properties.lifecycle_prefix)}",
     )
+    announce(properties.lifecycle_bucket, properties.lifecycle_prefix, text.encode(), work)
     _write(properties, text.encode(), work)
     return _answer(properties, plan, text)
 
