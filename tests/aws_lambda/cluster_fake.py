@@ -74,6 +74,7 @@ class ClusterFake:
     denied: set[str] = field(default_factory=set)
     throttled: set[str] = field(default_factory=set)
     ultraservers: list[tuple[str, int, int]] = field(default_factory=list)
+    plan_name: str = "plan"
     plan_status: str = "Active"
     capacity: dict[str, Any] = field(default_factory=lambda: {"ReservedCapacityType": "UltraServer"})
     cluster_name: str = "c1"
@@ -128,7 +129,7 @@ class ClusterFake:
         raise Refusal("ResourceNotFound", f"Node {NodeId} not found.")
 
     def _plan(self, TrainingPlanName: str) -> dict[str, Any]:  # noqa: N803
-        if TrainingPlanName != "plan":
+        if TrainingPlanName != self.plan_name:
             raise Refusal("ResourceNotFound", "no such plan")
         capacity: dict[str, Any] = {
             "ReservedCapacityArn": f"{_ARN}:reserved-capacity/rc-0123456789abcdef",

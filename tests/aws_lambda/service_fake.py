@@ -45,7 +45,7 @@ class ServiceFake:
     def __init__(self, service: str, handlers: Mapping[str, Handler]) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.client = _session().client(service, config=Config(retries={"total_max_attempts": 1}))
-        self._handlers = handlers
+        self.handlers = dict(handlers)
         self._parameters = threading.local()
         events = self.client.meta.events
         events.register_first("provide-client-params.*.*", self._note)
@@ -61,7 +61,7 @@ class ServiceFake:
         parameters = self._parameters.value
         self.calls.append((model.name, parameters))
         try:
-            answer = self._handlers[model.name](**parameters)
+            answer = self.handlers[model.name](**parameters)
         except Refusal as refusal:
             error = {"Error": {"Code": refusal.code, "Message": refusal.message}}
             return SimpleNamespace(status_code=refusal.status), {

@@ -60,7 +60,7 @@ def test_a_denial_names_the_action() -> None:
     def denied(**_: object) -> dict[str, Any]:
         raise Refusal("UnauthorizedOperation", "You are not authorized to perform this operation.", 403)
 
-    lab.ec2._handlers = {"DescribeManagedPrefixLists": denied}
+    lab.ec2.handlers["DescribeManagedPrefixLists"] = denied
     answer = lab.s3_prefix_list()
     assert answer["Status"] == "FAILED"
     assert "Allow ec2:DescribeManagedPrefixLists to the role that called." in answer["Reason"]

@@ -10,6 +10,7 @@ import pytest
 
 from aws_lambda.cluster_fake import ClusterFake
 from aws_lambda.lab import BUCKET, CONTROLLER, PREFIX, Lab, group
+from aws_lambda.service_fake import Refusal
 from slurm_topology.core import plan_document
 from slurm_topology.core.model import Capability, TopologyKind
 
@@ -188,6 +189,114 @@ def test_training_plans_that_cannot_be_used(changes: dict[str, Any], arn: str | 
         in answer["Reason"]
     )
     assert PLAN_KEY not in lab.s3.objects
+
+
+NEWER = {
+    "InstanceType": "p9.48xlarge",
+    "NetworkInfo": {"EfaSupported": True, "EfaInfo": {"MaximumEfaInterfaces": 16}},
+    "GpuInfo": {"Gpus": [{"Count": 8}]},
+}
+
+
+def lab_that_asks() -> Lab:
+    """Its plan needs what SageMaker says of UltraServers, and what EC2 says of types; nobody knows one of those."""
+    lab = ultraserver_lab(ultraservers=[("us-1", 18, 2)])
+    lab.groups += [group("newer", "ml.p9.48xlarge", 2), group("odd", "ml.x99.huge", 1)]
+    lab.ec2_types["p9.48xlarge"] = NEWER
+    assert lab.plan()["Status"] == "SUCCESS"
+    return lab
+
+
+def expired(lab: Lab) -> None:
+    lab.cluster.plan_status = "Expired"
+
+
+def failed(lab: Lab) -> None:
+    lab.cluster.plan_status = "Failed"
+
+
+def forgotten(lab: Lab) -> None:
+    """SageMaker doesn't know the plan any more."""
+    lab.cluster.plan_name = "another"
+
+
+def nothing_said(operation: str, how: str) -> Any:
+    def fault(lab: Lab) -> None:
+        getattr(lab.cluster, how).add(operation)
+
+    return fault
+
+
+def ec2_says(code: str) -> Any:
+    def fault(lab: Lab) -> None:
+        def refuse(**_: Any) -> Any:
+            raise Refusal(code)
+
+        lab.ec2.handlers["DescribeInstanceTypes"] = refuse
+
+    return fault
+
+
+NOTHING_SAID = {
+    "expired": expired,
+    "failed": failed,
+    "forgotten": forgotten,
+    **{
+        f"{operation} {how}": nothing_said(operation, how)
+        for operation in ("DescribeTrainingPlan", "ListUltraServersByReservedCapacity")
+        for how in ("throttled", "denied")
+    },
+    "types throttled": ec2_says("RequestLimitExceeded"),
+    "types denied": ec2_says("UnauthorizedOperation"),
+}
+
+
+@pytest.mark.parametrize("fault", NOTHING_SAID)
+def test_a_rollback_needs_nothing_that_aws_said_before(fault: str) -> None:
+    """Months later an update elsewhere fails, and what it goes back to was made from what nobody says any more."""
+    lab = lab_that_asks()
+    plan = lab.s3.objects[PLAN_KEY]
+    NOTHING_SAID[fault](lab)
+    assert lab.plan("Update", LifecyclePrefix="hyperpod-slurm/c8/4567", Mode="observe")["Status"] == "FAILED"
+    assert lab.plan("Update")["Status"] == "SUCCESS"
+    assert lab.s3.objects[PLAN_KEY] == plan
+    assert [line["message"] for line in lab.lines if "as in the plan before" in line["message"]] != []
+
+
+@pytest.mark.parametrize("fault", NOTHING_SAID)
+def test_a_scale_and_its_rollback_need_nothing_that_aws_said_before(fault: str) -> None:
+    """In place: the plan that is there is the scale's own."""
+    lab = lab_that_asks()
+    plan = lab.s3.objects[PLAN_KEY]
+    NOTHING_SAID[fault](lab)
+    lab.groups[2]["Count"] = "3"
+    assert lab.plan("Update")["Status"] == "SUCCESS"
+    scaled = document(lab)
+    assert [one.count for one in scaled.groups if one.name == "newer"] == [3]
+    assert scaled.plan == plan_document.load(plan[0].decode()).plan
+    lab.groups[2]["Count"] = "2"
+    assert lab.plan("Update")["Status"] == "SUCCESS"
+    assert lab.s3.objects[PLAN_KEY] == plan
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff"])
+def test_a_broken_plan_of_the_last_deployment_is_no_help(content: bytes) -> None:
+    lab = lab_that_asks()
+    lab.s3.objects[PLAN_KEY] = (content, {})
+    expired(lab)
+    assert "is Expired, expected an active" in lab.plan("Update")["Reason"]
+
+
+def test_a_plan_of_other_groups_is_no_help() -> None:
+    """Nobody ever said anything about these."""
+    lab = lab_that_asks()
+    lab.groups.append(group("newest", "ml.p10.48xlarge", 1))
+    ec2_says("UnauthorizedOperation")(lab)
+    assert "Allow ec2:DescribeInstanceTypes" in lab.plan("Update")["Reason"]
+    expired(lab)
+    lab.groups[3:] = []
+    lab.groups[1]["Name"] = "other"
+    assert lab.plan("Update")["Status"] == "FAILED"
 
 
 def test_a_training_plan_of_other_types_is_not_asked_about() -> None:

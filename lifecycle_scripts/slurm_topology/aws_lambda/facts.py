@@ -11,6 +11,7 @@ from slurm_topology.core import read_ultraservers
 from slurm_topology.core.errors import AwsError, InputError
 from slurm_topology.core.instance_types import InstanceType, known_types, read_ec2_types
 
+from .plan_before import PlanBefore
 from .work import Work
 
 __all__ = ["DEFAULT_SPARES", "UltraServerSize", "types_unknown_to_the_catalogue", "ultraserver_sizes"]
@@ -29,27 +30,43 @@ class UltraServerSize(NamedTuple):
     spares: int
 
 
-def types_unknown_to_the_catalogue(names: Iterable[str], work: Work) -> dict[str, InstanceType]:
+def types_unknown_to_the_catalogue(names: Iterable[str], before: PlanBefore, work: Work) -> Mapping[str, InstanceType]:
     """What EC2 says about the types that the catalogue doesn't know: one call for all of them, none for none."""
     unknown = sorted({name for name in names if name not in known_types()})
     if not unknown:
         return {}
     work.step("asking EC2 about instance types that are newer than the catalogue")
     names = [name.removeprefix("ml.") for name in unknown]
-    found = read_ec2_types(describe_instance_types(work.client("ec2"), names, work.patience))
+    try:
+        found = read_ec2_types(describe_instance_types(work.client("ec2"), names, work.patience))
+    except (AwsError, InputError) as error:
+        known = before.types(set(unknown))
+        if known is None:
+            raise
+        work.log.warning("instance types as in the plan before", types=unknown, reason=str(error))
+        return known
     work.log.info("instance types asked", unknown=unknown, found=sorted(found))
     return found
 
 
-def ultraserver_sizes(arns: Iterable[str], work: Work) -> dict[str, UltraServerSize]:
+def ultraserver_sizes(arns: Iterable[str], before: PlanBefore, work: Work) -> dict[str, UltraServerSize]:
     """Training plan ARN → the size that every one of its UltraServers can fill.
 
-    A plan that is missing or over raises InputError: HyperPod would find it out after twenty minutes.
+    A plan that is missing or over raises InputError: HyperPod would find it out after twenty minutes. Not where a plan
+    has been made with it before: then it is as good as it was.
     """
     sizes: dict[str, UltraServerSize] = {}
     for arn in sorted(set(arns)):
         work.step(f"asking SageMaker about training plan {_name(arn)}")
-        sizes[arn] = _size(_describe(arn, work), work)
+        try:
+            sizes[arn] = _size(_describe(arn, work), work)
+        except (AwsError, InputError) as error:
+            known = before.ultraservers(arn)
+            if known is None:
+                raise
+            sizes[arn] = UltraServerSize(*known)
+            work.log.warning("UltraServers as in the plan before", arn=arn, reason=str(error))
+            continue
         work.log.info("training plan asked", arn=arn, **sizes[arn]._asdict())
     return sizes
 

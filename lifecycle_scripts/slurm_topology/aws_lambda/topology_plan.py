@@ -24,6 +24,7 @@ from .bundle import unpack
 from .cfn_request import Request
 from .cfn_response import Answer
 from .facts import UltraServerSize, types_unknown_to_the_catalogue, ultraserver_sizes
+from .plan_before import PlanBefore
 from .plan_in_force import PLAN_NAME, announce
 from .properties import GroupProperties, TopologyPlanProperties
 from .work import Work
@@ -37,8 +38,9 @@ def create_or_update(request: Request, work: Work) -> Answer:
     properties = TopologyPlanProperties.read(request.properties)
     _unpack(properties, work)
     compute = [group for group in properties.groups if group.role is NodeRole.COMPUTE]
-    types = types_unknown_to_the_catalogue([group.instance_type for group in compute], work)
-    sizes = ultraserver_sizes(_plans_with_ultraservers(compute, types), work)
+    before = PlanBefore(request, properties, work)
+    types = types_unknown_to_the_catalogue([group.instance_type for group in compute], before, work)
+    sizes = ultraserver_sizes(_plans_with_ultraservers(compute, types), before, work)
     groups = [_group(group, types, sizes) for group in properties.groups]
     partitions = _partitions(groups)
     work.step("choosing the topology")
