@@ -12,7 +12,7 @@ import pytest
 
 from agent.agent_lab import STATE, AgentLab, tree_of
 from agent.offline import SettableClock, make_world
-from slurm_lab import Level, make_nodes, wait_for
+from slurm_lab import Level, make_nodes
 from slurm_topology.agent.install import Installer
 from slurm_topology.agent.shell import Completed, Shell
 from slurm_topology.agent.watch import watch
@@ -77,11 +77,11 @@ def test_what_was_there_is_not_put_back_over_nodes_that_it_lacks(make_agent_lab:
     assert "AGENT031" in done.stderr
     assert "the topology is flat" in done.stderr
     assert not lab.unit_of()
-    wait_for(
-        lambda: lab.lab.jobs.get(large).reason == "Resources",
-        "the job only waits for nodes",
-        explain=lambda: str(lab.lab.jobs.get(large)),
-    )
+    waiting = lab.lab.jobs.get(large)
+    assert waiting.state == "PENDING"
+    assert waiting.priority > 0, "it waits for the node that is in use, and isn't held"
+    lab.lab.jobs.cancel(large)
+    assert len(lab.lab.jobs.where(lab.lab.jobs.submit(5))) == 5, "the nodes that came later are among them"
     assert lab.rehearse_disk() == "starts"
     assert text in json.loads(lab.lab.box.read_text(f"{STATE}/original.json"))["disk"].values()
 
