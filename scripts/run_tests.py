@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# The long ones of tests/agent, the rest of tests/agent, everything else: about the same time each.
+# The long ones with a real Slurm, the rest of tests/agent, everything else: about the same time each.
 LONG = ("kill_everywhere", "churn", "install_real", "two_controllers", "bad_world_slurm")
 GROUPS: dict[str, tuple[str, ...]] = {
-    "agent, long": tuple(f"tests/agent/test_{name}.py" for name in LONG),
+    "long": (*(f"tests/agent/test_{name}.py" for name in LONG), "tests/slurmctld"),
     "agent": ("tests/agent",),
     "others": ("tests",),
 }
@@ -31,7 +31,7 @@ def commands(options: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Name and command line of each group."""
     taken: list[str] = []
     for name, paths in GROUPS.items():
-        cache = f"cache_dir=build/pytest/{name.replace(', ', '-')}"
+        cache = f"cache_dir=build/pytest/{name}"
         left_out = [f"--ignore={path}" for path in taken]
         yield name, [sys.executable, "-m", "pytest", "-q", "-o", cache, *options, *left_out, *paths]
         taken += paths
@@ -41,7 +41,7 @@ def relay(name: str, process: subprocess.Popen[str], lock: threading.Lock) -> No
     """Print a group's lines, each whole and with its name."""
     for line in process.stdout or ():
         with lock:
-            print(f"{name:>11} | {line}", end="", flush=True)
+            print(f"{name:>6} | {line}", end="", flush=True)
 
 
 def main(options: Sequence[str]) -> int:
