@@ -9,12 +9,14 @@ Each line of output starts with its group's name. Exit status 0: every group pas
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 # The long ones with a real Slurm, the rest of tests/agent, everything else: about the same time each.
@@ -37,11 +39,12 @@ def commands(options: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         taken += paths
 
 
-def relay(name: str, process: subprocess.Popen[str], lock: threading.Lock) -> None:
-    """Print a group's lines, each whole and with its name."""
-    for line in process.stdout or ():
-        with lock:
-            print(f"{name:>6} | {line}", end="", flush=True)
+def relay(name: str, output: IO[str], lock: threading.Lock) -> None:
+    """Print a group's lines, each whole and with its name. When nobody reads them any more, the group ends too."""
+    with contextlib.suppress(BrokenPipeError), output:
+        for line in output:
+            with lock:
+                print(f"{name:>6} | {line}", end="", flush=True)
 
 
 def main(options: Sequence[str]) -> int:
@@ -49,10 +52,11 @@ def main(options: Sequence[str]) -> int:
     running: dict[str, subprocess.Popen[str]] = {}
     threads: list[threading.Thread] = []
     for name, command in commands(options):
-        running[name] = subprocess.Popen(
+        process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        threads.append(threading.Thread(target=relay, args=(name, running[name], lock)))
+        running[name] = process
+        threads.append(threading.Thread(target=relay, args=(name, process.stdout, lock)))
         threads[-1].start()
     try:
         for thread in threads:
@@ -61,7 +65,10 @@ def main(options: Sequence[str]) -> int:
         for process in running.values():
             process.wait()  # they got the same signal, and tell what they had
     failed = [name for name, process in running.items() if process.wait() not in (0, NOTHING_COLLECTED)]
-    print(f"tests: {time.monotonic() - started:.0f} s; {'failed: ' + '; '.join(failed) if failed else 'all passed'}")
+    with contextlib.suppress(BrokenPipeError):
+        print(
+            f"tests: {time.monotonic() - started:.0f} s; {'failed: ' + '; '.join(failed) if failed else 'all passed'}"
+        )
     return 1 if failed else 0
 
 

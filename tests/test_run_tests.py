@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -46,3 +49,20 @@ def test_a_group_that_fails_fails_the_run(
     assert run_tests.main(["-k", "no_such_test"]) == 0
     assert run_tests.main(["--no-such-option"]) == 1
     assert "docs | " in capsys.readouterr().out
+
+
+def test_it_ends_when_nobody_reads_it_any_more(tmp_path: Path) -> None:
+    """As `make test | head` does: else each group would wait for ever for room in its pipe."""
+    (tmp_path / "test_many.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', range(9000))\ndef test(n): pass\n"
+    )
+    groups = {"many": (str(tmp_path),)}
+    code = f"import run_tests, sys; run_tests.GROUPS = {groups}; sys.exit(run_tests.main(['--co', '-s']))"
+    argv = [sys.executable, "-c", code]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    reader, writer = os.pipe()
+    process = subprocess.Popen(argv, stdout=writer, stderr=subprocess.DEVNULL, env=environ)
+    os.close(writer)
+    assert b"many | " in os.read(reader, 100)
+    os.close(reader)
+    assert process.wait(timeout=120) != 0
