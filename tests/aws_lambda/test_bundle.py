@@ -6,19 +6,21 @@ import io
 import zipfile
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from aws_lambda.s3_fake import S3Fake
 from aws_lambda.service_fake import patience
-from slurm_topology.aws_lambda.bundle import Unpacked, unpack
+from slurm_topology.aws_lambda.bundle import Unpacked, read_zip, unpack
 from slurm_topology.core.errors import AwsError, InputError
 
 SOURCE = ("assets", "bundle.zip")
 FILES = {"on_init_complete.sh": b"#!/bin/sh\n", "agent.zip": b"PK...", "manifest.json": b"{}"}
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
+def zipped(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
+    with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return stream.getvalue()
@@ -96,6 +98,29 @@ def test_a_bundle_that_is_no_bundle(s3: S3Fake, content: bytes, said: str) -> No
     with pytest.raises(InputError, match=said):
         run(s3)
     assert s3.written == []
+
+
+DAMAGEABLE = zipped({name: name.encode() * 200 for name in FILES}, zipfile.ZIP_DEFLATED)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(DAMAGEABLE) - 1), st.integers(0, 255)), min_size=1, max_size=3))
+@example([(6, 1)])  # encrypted
+@example([(58, 255)])  # a stream that isn't deflate's
+def test_a_damaged_bundle_is_read_or_named(changes: list[tuple[int, int]]) -> None:
+    """Never a fault of ours: zipfile lets through whatever the layers below it raise."""
+    content = bytearray(DAMAGEABLE)
+    for place, byte in changes:
+        content[place] = byte
+    found = read(bytes(content))
+    assert isinstance(found, dict) or found.startswith("the node bundle s3://assets/bundle.zip ")
+
+
+def read(content: bytes) -> dict[str, bytes] | str:
+    """The files, or what is wrong."""
+    try:
+        return read_zip(content, "s3://assets/bundle.zip")
+    except InputError as error:
+        return str(error)
 
 
 def test_a_bundle_that_would_fill_the_memory(s3: S3Fake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,11 @@ def read_zip(content: bytes, where: str) -> dict[str, bytes]:
             files = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
             _refuse_bad_members(files, where)
             return {info.filename: archive.read(info) for info in files}
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except InputError:
+        raise
+    except (
+        Exception
+    ) as error:  # zipfile lets through what the layers below it raise: zlib.error, RuntimeError, OSError …
         raise InputError(
             f"the node bundle {where} is no readable zip ({error}): deploy again to upload it anew"
         ) from error
