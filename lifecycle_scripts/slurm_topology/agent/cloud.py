@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from slurm_topology.agent import findings, learning, network, renewal
 from slurm_topology.agent.state import CloudMemory
@@ -17,12 +17,25 @@ from slurm_topology.agent.world import World
 __all__ = ["MakeClient", "make_client", "refresh"]
 
 MakeClient = Callable[[str, str], Any]  # service, region
-Step = Callable[[World, CloudMemory, MakeClient], CloudMemory]
 
-STEPS: dict[str, Step] = {
-    renewal.SUBJECT: renewal.renew,
-    learning.SUBJECT: learning.learn,
-    network.SUBJECT: network.ask_ec2,  # the last source: after it is known what the others say
+
+def _in_words(error: Exception) -> str:
+    return str(error) or repr(error)
+
+
+class Source(NamedTuple):
+    """Something to ask about. ``after_failure`` says when to ask again, ``why_not`` what went wrong."""
+
+    ask: Callable[[World, CloudMemory, MakeClient], CloudMemory]
+    after_failure: Callable[[CloudMemory, float, Exception], CloudMemory]
+    why_not: Callable[[Exception], str] = _in_words
+
+
+SOURCES: dict[str, Source] = {
+    renewal.SUBJECT: Source(renewal.renew, renewal.after_failure),
+    learning.SUBJECT: Source(learning.learn, learning.after_failure),
+    # the last one: after it is known what the others say
+    network.SUBJECT: Source(network.ask_ec2, network.after_failure, network.why_not),
 }
 
 
@@ -31,32 +44,23 @@ def refresh(world: World, make_client: MakeClient) -> None:
     try:
         store = world.store()
         memory = before = store.load_cloud()
-        for subject, step in STEPS.items():
-            memory = _take(subject, step, world, memory, make_client)
+        for subject, source in SOURCES.items():
+            memory = _ask(subject, source, world, memory, make_client)
         if memory != before:
             store.save_cloud(memory)
     except Exception as error:
         world.log.event("cloud-not-remembered", why=repr(error))
 
 
-def _take(subject: str, step: Step, world: World, memory: CloudMemory, make_client: MakeClient) -> CloudMemory:
+def _ask(subject: str, source: Source, world: World, memory: CloudMemory, make_client: MakeClient) -> CloudMemory:
     try:
-        return step(world, memory, make_client)
+        return source.ask(world, memory, make_client)
     except Exception as error:  # an SDK can fail in any way
-        why = network.why_not(error) if subject == network.SUBJECT else str(error) or repr(error)
+        why = source.why_not(error)
         if memory.troubles.get(subject) != why:
             world.log.finding(findings.aws_not_asked(subject, why))
-        return _later(world, memory, subject, why, error)
-
-
-def _later(world: World, memory: CloudMemory, subject: str, why: str, error: Exception) -> CloudMemory:
-    now = world.clock.now()
-    troubled = replace(memory, troubles={**memory.troubles, subject: why})
-    if subject == renewal.SUBJECT:
-        return replace(troubled, plan_looked_at=now)
-    if subject == network.SUBJECT:
-        return network.after_failure(troubled, now, error)
-    return replace(troubled, ask_again_at=now + learning.RETRY_SECONDS)
+        troubled = replace(memory, troubles={**memory.troubles, subject: why})
+        return source.after_failure(troubled, world.clock.now(), error)
 
 
 def make_client(service: str, region: str) -> Any:

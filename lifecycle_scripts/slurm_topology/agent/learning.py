@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from slurm_topology.agent.world import World
 
-__all__ = ["BUDGET_SECONDS", "RETRY_SECONDS", "SUBJECT", "capabilities", "learn", "read_config"]
+__all__ = ["BUDGET_SECONDS", "RETRY_SECONDS", "SUBJECT", "after_failure", "capabilities", "learn", "read_config"]
 
 SUBJECT = "instances"  # of the finding, when SageMaker can't be asked
 BUDGET_SECONDS = 5.0  # a trigger that comes meanwhile waits so long at most
@@ -64,6 +64,11 @@ def learn(world: World, memory: CloudMemory, make_client: Callable[[str, str], A
         if learnt:
             store.save_instances({**known, **learnt})
     return replace(memory, ask_again_at=0.0 if learnt else now + RETRY_SECONDS).without_trouble(SUBJECT)
+
+
+def after_failure(memory: CloudMemory, now: float, _: Exception) -> CloudMemory:
+    """When to ask again."""
+    return replace(memory, ask_again_at=now + RETRY_SECONDS)
 
 
 def _ask(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from slurm_topology.agent.world import World
     from slurm_topology.aws import Patience
 
-__all__ = ["BUDGET_SECONDS", "LOOK_SECONDS", "SUBJECT", "renew"]
+__all__ = ["BUDGET_SECONDS", "LOOK_SECONDS", "SUBJECT", "after_failure", "renew"]
 
 SUBJECT = "plan"  # of the finding, when S3 can't be asked
 LOOK_SECONDS = 240.0  # a deployment takes minutes; a look costs half a second of CPU, for the SDK's start
@@ -70,6 +70,11 @@ def renew(world: World, memory: CloudMemory, make_client: Callable[[str, str], A
         world.log.event("plan-renewed", mode=plan.mode, groups=len(plan.groups), sha256=ours)
     seen = replace(memory, plan_looked_at=now, plan_etag=news.etag, plan_sha256=ours)
     return seen.without_trouble(SUBJECT)
+
+
+def after_failure(memory: CloudMemory, now: float, _: Exception) -> CloudMemory:
+    """The next look is at its usual time."""
+    return replace(memory, plan_looked_at=now)
 
 
 def _look(own: _Own, etag: str, make_client: Callable[[], Any], remaining_seconds: Callable[[], float]) -> _News:
