@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, NoReturn
 
 import pytest
+
+import promised
 
 from .judge import Judge
 from .lab import Lab
@@ -17,10 +18,8 @@ __all__ = ["judge", "judge_24_11", "judge_26_05", "make_lab", "slurm_root", "slu
 
 
 def not_runnable(reason: NotRunnable) -> NoReturn:
-    """Never pass silently: a skip that tells why, or in CI, where a real Slurm is promised, a failure."""
-    if os.environ.get("CI", "").lower() in ("1", "true"):
-        pytest.fail(f"CI promises a real Slurm: {reason}", pytrace=False)
-    pytest.skip(f"not runnable here: {reason}")
+    """See ``promised``."""
+    promised.not_runnable("a real Slurm", reason)
 
 
 @pytest.fixture(scope="session")
