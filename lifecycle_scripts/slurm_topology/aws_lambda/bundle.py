@@ -50,9 +50,8 @@ def read_zip(content: bytes, where: str) -> dict[str, bytes]:
             return {info.filename: archive.read(info) for info in files}
     except InputError:
         raise
-    except (
-        Exception
-    ) as error:  # zipfile lets through what the layers below it raise: zlib.error, RuntimeError, OSError …
+    # zipfile lets through what the layers below it raise: zlib.error, RuntimeError, OSError …
+    except Exception as error:
         raise InputError(
             f"the node bundle {where} is no readable zip ({error}): deploy again to upload it anew"
         ) from error
