@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from aws_lambda.cluster_fake import ClusterFake
+from aws_lambda.cluster_fake import ClusterFake, FakeNode, nodes
 from aws_lambda.events import LambdaContext, Mailbox, event, log_lines
 from aws_lambda.s3_fake import S3Fake
 from aws_lambda.service_fake import Refusal, ServiceFake
 from slurm_topology.aws_lambda.handler import INITIAL_TOPOLOGY, S3_PREFIX_LIST, TOPOLOGY_PLAN, Doors, serve
 
-__all__ = ["BUCKET", "PREFIX", "Lab", "group"]
+__all__ = ["BUCKET", "PREFIX", "Lab", "group", "lab_with"]
 
 BUCKET = "sagemaker-lifecycle"
 PREFIX = "hyperpod-slurm/c8/0123"
@@ -135,3 +135,15 @@ class Lab:
     @property
     def lines(self) -> list[dict[str, Any]]:
         return log_lines(self.log)
+
+
+def lab_with(found: list[FakeNode], groups: list[dict[str, Any]] | None = None, **changes: Any) -> Lab:
+    """A lab whose plan is made and whose cluster has these nodes and a controller."""
+    lab = Lab(
+        cluster=ClusterFake(
+            nodes=[*nodes(1, 5000, group="controller", instance_type="ml.m5.xlarge"), *found], **changes
+        )
+    )
+    lab.groups = [CONTROLLER, *(groups or [group("gpu", "ml.p5.48xlarge", len(found))])]
+    assert lab.plan()["Status"] == "SUCCESS"
+    return lab

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,30 +10,18 @@ from typing import Any
 import pytest
 
 from aws_lambda.cluster_fake import ClusterFake, FakeNode, nodes
-from aws_lambda.lab import BUCKET, CONTROLLER, PREFIX, Lab, group
+from aws_lambda.lab import BUCKET, PREFIX, Lab, group, lab_with
 from aws_lambda.service_fake import Refusal, patience
 from slurm_topology.aws_lambda.log import Log
 from slurm_topology.aws_lambda.node_details import learn
 from slurm_topology.aws_lambda.work import Work
-from slurm_topology.core import check, parse_yaml, plan_document, plan_pointer, read_cluster_nodes
+from slurm_topology.core import check, parse_yaml, read_cluster_nodes
 from slurm_topology.core.model import Blocks, Flat, Tree
 from slurm_topology.core.slurm_version import SlurmVersion
 
 GB200 = "ml.p6e-gb200.36xlarge"
 OTHER = "hyperpod-slurm/c8/4567"
 POINTER = "hyperpod-slurm/c8/current.json"
-
-
-def lab_with(found: list[FakeNode], groups: list[dict[str, Any]] | None = None, **changes: Any) -> Lab:
-    """A lab whose plan is made and whose cluster has these nodes and a controller."""
-    lab = Lab(
-        cluster=ClusterFake(
-            nodes=[*nodes(1, 5000, group="controller", instance_type="ml.m5.xlarge"), *found], **changes
-        )
-    )
-    lab.groups = [CONTROLLER, *(groups or [group("gpu", "ml.p5.48xlarge", len(found))])]
-    assert lab.plan()["Status"] == "SUCCESS"
-    return lab
 
 
 def ultraservers(*sizes: int, **changes: Any) -> list[FakeNode]:
@@ -315,111 +302,3 @@ def test_a_missing_grant_of_s3_is_named(operation: str, step: str) -> None:
 def test_a_cluster_that_is_gone() -> None:
     lab = lab_with(nodes(1))
     assert "cluster c9 doesn't exist: was it deleted by hand?" in lab.initial(ClusterName="c9")["Reason"]
-
-
-# ---- the pointer: which plan is in force
-
-
-def test_the_pointer_is_written_last_and_names_the_plan() -> None:
-    """Running agents take the plan that it names: it must not name one before the cluster is in service with it."""
-    lab = lab_with(nodes(2))
-    assert (BUCKET, POINTER) not in lab.s3.objects
-    assert lab.initial()["Status"] == "SUCCESS"
-    plan, _ = lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"]
-    pointer = plan_pointer.read(lab.s3.objects[BUCKET, POINTER][0].decode())
-    assert pointer == (f"{PREFIX}/topology_plan.json", hashlib.sha256(plan).hexdigest(), "c1")
-    assert lab.s3.written[-1] == POINTER
-    assert plan_document.load(plan.decode()).pointer == f"s3://{BUCKET}/{POINTER}"
-
-
-def test_a_deployment_that_fails_leaves_the_pointer() -> None:
-    lab = lab_with(nodes(2))
-    lab.initial()
-    before = lab.s3.objects[BUCKET, POINTER]
-    lab.plan("Update", LifecyclePrefix=OTHER, Mode="observe")
-    assert lab.initial("Update", LifecyclePrefix=OTHER, ClusterName="gone")["Status"] == "FAILED"
-    assert lab.s3.objects[BUCKET, POINTER] == before
-    assert lab.initial("Update", LifecyclePrefix=OTHER)["Status"] == "SUCCESS"
-    assert lab.s3.objects[BUCKET, POINTER] != before
-
-
-# ---- SageMaker doesn't answer
-
-
-@pytest.mark.parametrize("kind", ["Create", "Update"])
-def test_a_listing_that_stays_throttled_does_not_fail_the_deployment(kind: str) -> None:
-    """The cluster works and its agent asks Slurm: twenty minutes of deployment are not rolled back for a document."""
-    lab = lab_with(nodes(2))
-    lab.cluster.throttled.add("ListClusterNodes")
-    answer = lab.initial(kind)
-    assert answer["Status"] == "SUCCESS"
-    assert answer["Data"]["NodeCount"] == "0"
-    found = {one["id"]: one for one in lab.stored("initial_topology.json")["Findings"]}
-    assert "ThrottlingException" in found["TOPO122"]["message"]
-    assert (BUCKET, POINTER) in lab.s3.objects
-
-
-def test_what_was_known_is_not_forgotten_when_the_listing_is_throttled() -> None:
-    lab = lab_with(nodes(2))
-    lab.initial()
-    known = lab.stored("initial_topology.json")["NodeDetails"]
-    lab.cluster.throttled.add("ListClusterNodes")
-    lab.initial("Update")
-    assert lab.stored("initial_topology.json")["NodeDetails"] == known
-
-
-DESCRIBING = ("ListClusterNodes", "DescribeClusterNode")
-
-
-@pytest.mark.parametrize("denied", DESCRIBING)
-def test_a_denial_fails_an_update_but_never_the_first_deployment(denied: str) -> None:
-    """A failed first deployment deletes the cluster; a failed update goes back to what works and names the grant."""
-    lab = lab_with(nodes(2))
-    lab.cluster.denied.add(denied)
-    assert lab.initial("Update")["Status"] == "FAILED"
-    assert lab.initial("Create")["Status"] == "SUCCESS"
-    found = {one["id"]: one for one in lab.stored("initial_topology.json")["Findings"]}
-    assert f"sagemaker:{denied}" in found["TOPO122"]["message"]
-
-
-@pytest.mark.parametrize("denied", DESCRIBING)
-def test_a_denial_never_fails_an_update_to_another_cluster(denied: str) -> None:
-    """It was made in this update: a failure would delete it, twenty minutes after it was asked for."""
-    lab = lab_with(nodes(2))
-    lab.initial(ClusterName="c1")
-    lab.cluster.denied.add(denied)
-    lab.cluster.cluster_name, lab.cluster.nodes = "c2", nodes(2, 900)
-    lab.plan("Update", Mode="observe")
-    assert lab.initial("Update", old={"ClusterName": "c1"}, ClusterName="c2")["Status"] == "SUCCESS"
-    assert "TOPO122" in [finding["id"] for finding in lab.stored("initial_topology.json")["Findings"]]
-
-
-# What another deployment may have changed, as (properties of the plan, properties of both resources).
-CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "another prefix": ({"Mode": "observe"}, {"LifecyclePrefix": OTHER}),
-    "in place": ({"Mode": "observe"}, {}),
-    "code alone": ({}, {"Fingerprint": "g"}),
-}
-
-
-@pytest.mark.parametrize("refused", [*DESCRIBING, "ClusterName"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_rollback_never_fails_for_what_sagemaker_says(change: str, refused: str) -> None:
-    """What refuses an update (a denial from outside the stack, a cluster deleted by hand) refuses the rollback, too."""
-    wishes, both = CHANGES[change]
-    lab = lab_with(nodes(2))
-    lab.initial()
-    pointer, plan = lab.s3.objects[BUCKET, POINTER], lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"]
-    lab.cluster.cluster_name = "gone" if refused == "ClusterName" else "c1"
-    lab.cluster.denied = {refused}
-    lab.cluster.nodes += nodes(1, 900)  # or nobody would be asked about
-
-    assert lab.plan("Update", **wishes, **both)["Status"] == "SUCCESS"
-    changed = lab.initial("Update", old={"LifecyclePrefix": PREFIX}, **both)
-    assert changed["Status"] == ("SUCCESS" if change == "code alone" else "FAILED")
-
-    assert lab.plan("Update")["Status"] == "SUCCESS"
-    assert lab.initial("Update", old=both)["Status"] == "SUCCESS"
-    assert lab.s3.objects[BUCKET, POINTER] == pointer
-    assert lab.s3.objects[BUCKET, f"{PREFIX}/topology_plan.json"] == plan
-    assert "TOPO122" in [finding["id"] for finding in lab.stored("initial_topology.json")["Findings"]]
